@@ -1,0 +1,1 @@
+"""What every operator shares: definition, PyTorch schemas, type inference, the interpreter."""

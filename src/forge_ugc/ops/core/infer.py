@@ -1,0 +1,71 @@
+"""Type rules for every opcode: our operators' own, PyTorch's by running them on meta tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from forge_ugc.errors import ForgeError, VerificationError
+from forge_ugc.npuir.instruction import Attribute
+from forge_ugc.npuir.types import TensorType
+from forge_ugc.ops.core.op import lookup
+from forge_ugc.ops.core.schema import overload_of, unbind
+from forge_ugc.ops.core.torch_types import empty, type_of
+
+TypedOperand = Any  # TensorType | number | None | tuple of those
+
+
+def infer(
+    opcode: str, operands: Sequence[TypedOperand], attributes: Mapping[str, Attribute]
+) -> tuple[TensorType, ...]:
+    """Result types of an instruction from the types of its operands.
+
+    Args:
+        opcode: name of an operator.
+        operands: for each operand its `TensorType`, a number, None or a tuple of those.
+        attributes: the instruction's attributes.
+
+    Raises:
+        VerificationError: the operands break the operator's type rule.
+        UnsupportedOperatorError: the opcode is unknown.
+    """
+    return tuple(kind for kind, _ in infer_views(opcode, operands, attributes))
+
+
+def infer_views(
+    opcode: str, operands: Sequence[TypedOperand], attributes: Mapping[str, Attribute]
+) -> tuple[tuple[TensorType, int], ...]:
+    """As `infer`, with each result's offset in elements from the first operand's first element.
+
+    The offset means something for view operators only.
+    """
+    ours = lookup(opcode) if "." not in opcode else None
+    if ours is not None:
+        fixed = {k: v for k, v in attributes.items()}
+        kinds = ours(**fixed).infer(*operands)
+        return tuple((k, 0) for k in (kinds if isinstance(kinds, tuple) else (kinds,)))
+    args, kwargs = unbind(overload_of(opcode), [_on_meta(o) for o in operands], attributes)
+    if "device" in kwargs:
+        kwargs["device"] = torch.device("meta")
+    args = [torch.device("meta") if isinstance(a, torch.device) else a for a in args]
+    try:
+        out = overload_of(opcode)(*args, **kwargs)
+    except ForgeError:
+        raise
+    except Exception as error:  # PyTorch's meta kernels raise whatever they like
+        shown = ", ".join(str(o) for o in operands)
+        raise VerificationError(
+            f"{opcode}({shown}) breaks the operator's type rule", why=str(error).splitlines()[0]
+        ) from error
+    results = out if isinstance(out, tuple | list) else (out,)
+    return tuple((type_of(r), int(r.storage_offset())) for r in results if r is not None)
+
+
+def _on_meta(operand: TypedOperand) -> Any:  # noqa: ANN401 - mirrors the operand's own structure
+    if isinstance(operand, TensorType):
+        return empty(operand, "meta")
+    if isinstance(operand, tuple):
+        return [_on_meta(item) for item in operand]
+    return operand

@@ -1,0 +1,51 @@
+"""Root-mean-square normalisation with its upcasts."""
+
+from __future__ import annotations
+
+import torch
+
+from forge_ugc.npuir.types import TensorType
+from forge_ugc.ops.core.op import Cost, Op, op, require
+from forge_ugc.ops.core.torch_types import from_torch, to_torch
+
+
+@op("rms_norm")
+class RmsNorm(Op):
+    """y = x / sqrt(mean(x*x, -1) + eps) * (w + weight_offset), computed in fp32 (f64 stays f64).
+
+    x: f64|f32|bf16|f16[..., D], w: [D] or absent. With `cast_before_weight` the normalised value is
+    rounded to x's dtype before the weight multiplies it (Llama); otherwise after (Gemma). The
+    result has x's dtype, or the promotion of x's and w's if the cast comes first.
+    Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization".
+    """
+
+    eps: float = 1e-6
+    weight_offset: float = 0.0
+    cast_before_weight: bool = True
+    inplace_operands = ("x",)
+
+    def infer(self, x: TensorType, w: TensorType | None = None) -> TensorType:
+        require(x.dtype.is_float and x.rank >= 1, f"x must be floating point with a last axis, is {x}")
+        if w is None:
+            return x.contiguous()
+        require(w.shape == x.shape[-1:], f"weight is {w}, expected [{x.shape[-1]}]")
+        if not self.cast_before_weight:
+            return x.contiguous()
+        promoted = torch.promote_types(to_torch(x.dtype), to_torch(w.dtype))
+        return TensorType.of(from_torch(promoted), x.shape)
+
+    def eval(self, x: torch.Tensor, w: torch.Tensor | None = None) -> torch.Tensor:
+        h = x if x.dtype == torch.float64 else x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        if self.cast_before_weight:
+            h = h.to(x.dtype)
+        if w is None:
+            return h.to(x.dtype)
+        scale = w if self.cast_before_weight else w.to(h.dtype)
+        scale = scale + self.weight_offset if self.weight_offset else scale
+        y = scale * h
+        return y if self.cast_before_weight else y.to(x.dtype)
+
+    def cost(self, x: TensorType, w: TensorType | None = None) -> Cost:
+        return Cost(4 * x.numel, 2 * x.size_bytes + (w.size_bytes if w else 0))
+

@@ -1,0 +1,48 @@
+"""Options of a compilation: everything a user may switch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from forge_ugc.errors import OptionError
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to compile.
+
+    Attributes:
+        passes: names in order; None takes the default pipeline.
+        disable: passes or single rewrites (`rms-norm`) to leave out, by name.
+        max_rounds: how often the pipeline repeats at most until nothing changes any more.
+        fusion_aggressiveness: alpha in [0, 1]; a rewrite of tier t runs if 0 < t <= alpha.
+        fold_limit_bytes: largest computed constant that is stored in the program.
+        verify_passes: run the graph before and after every pass on the example inputs.
+        affinity: let the scheduler keep instructions of one device together.
+        dump_ir: folder that receives the graph after each pass and the program after each phase.
+        progress: called with (phase, done, total) while compiling.
+    """
+
+    passes: tuple[str, ...] | None = None
+    disable: frozenset[str] = frozenset()
+    max_rounds: int = 4
+    fusion_aggressiveness: float = 1.0
+    fold_limit_bytes: int = 16 * MIB
+    verify_passes: bool = False
+    affinity: bool = True
+    dump_ir: Path | None = None
+    progress: Callable[[str, int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.fusion_aggressiveness <= 1.0:
+            raise OptionError(
+                f"fusion_aggressiveness is {self.fusion_aggressiveness}, expected 0 to 1"
+            )
+        if self.max_rounds < 1:
+            raise OptionError(f"max_rounds is {self.max_rounds}, expected at least 1")
+        if self.fold_limit_bytes < 0:
+            raise OptionError(f"fold_limit_bytes is {self.fold_limit_bytes}, expected 0 or more")

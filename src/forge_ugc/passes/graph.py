@@ -1,0 +1,139 @@
+"""What passes need to read and write FX graphs: types, constants, source locations, new nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch import fx
+from torch._ops import OpOverload, OpOverloadPacket
+
+from forge_ugc.npuir.instruction import SourceLocation
+from forge_ugc.npuir.types import TensorType
+from forge_ugc.ops.core.infer import infer
+from forge_ugc.ops.core.op import Op
+from forge_ugc.ops.core.schema import bind, opcode_of
+from forge_ugc.ops.core.torch_types import type_of
+
+aten = torch.ops.aten
+NodeType = TensorType | tuple[TensorType, ...] | None
+
+
+def node_type(node: fx.Node) -> NodeType:
+    """The type that capture or a pass recorded; a tuple for operators with several results."""
+    return cast(NodeType, node.meta.get("type"))
+
+
+def tensor_type(value: object) -> TensorType | None:
+    """The type of a single-tensor node; None for anything else."""
+    kind = value.meta.get("type") if isinstance(value, fx.Node) else None
+    return kind if isinstance(kind, TensorType) else None
+
+
+def is_call(value: object, *targets: OpOverload | OpOverloadPacket) -> bool:
+    """True if the value is a call of one of these operators (a packet stands for all overloads)."""
+    if not isinstance(value, fx.Node) or value.op != "call_function":
+        return False
+    target = value.target
+    return any(
+        target is t or (isinstance(target, OpOverload) and target.overloadpacket is t)
+        for t in targets
+    )
+
+
+def is_state(node: fx.Node) -> bool:
+    """True if the node reads a state, which changes from call to call."""
+    return node.op == "get_attr" and bool(node.meta.get("state"))
+
+
+def constant_of(node: object) -> torch.Tensor | None:
+    """The tensor that a constant's node holds; None for anything that is not a constant."""
+    if isinstance(node, fx.Node) and node.op == "get_attr" and not is_state(node):
+        found = getattr(cast(fx.GraphModule, node.graph.owning_module), str(node.target))
+        return found if isinstance(found, torch.Tensor) else None
+    return None
+
+
+def add_constant(anchor: fx.Node, hint: str, value: torch.Tensor) -> fx.Node:
+    """Put a constant into the graph, just before `anchor`, and return the node that reads it."""
+    module = cast(fx.GraphModule, anchor.graph.owning_module)
+    name = base = re.sub(r"\W", "_", hint)
+    suffix = 0
+    while hasattr(module, name):
+        suffix += 1
+        name = f"{base}_{suffix}"
+    setattr(module, name, value)
+    with anchor.graph.inserting_before(anchor):
+        node = anchor.graph.create_node("get_attr", name)
+    node.meta["type"] = type_of(value)
+    return node
+
+
+def emit(
+    anchor: fx.Node,
+    target: OpOverload | Op,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    by: str,
+    origin: fx.Node | None = None,
+) -> fx.Node:
+    """Insert a call before `anchor` with its inferred type, stamped with pass and source.
+
+    Args:
+        target: a PyTorch operator, or one of our operators with its attributes set.
+        args, kwargs: its arguments; for our operators the operands only.
+        by: name of the pass or rewrite, kept in `meta["origin"]`.
+        origin: node whose source location is inherited; `anchor` if None.
+    """
+    overload = target if isinstance(target, OpOverload) else target.overload()
+    named = dict(kwargs or {}) if isinstance(target, OpOverload) else target.attributes()
+    with anchor.graph.inserting_before(anchor):
+        node = anchor.graph.call_function(overload, tuple(args), named)
+    source = origin or anchor
+    for key in ("stack_trace", "nn_module_stack"):
+        if key in source.meta:
+            node.meta[key] = source.meta[key]
+    node.meta["origin"] = by
+    kinds = _infer_node(overload, args, named)
+    returns = overload._schema.returns
+    many = len(returns) != 1 or str(returns[0].type) != "Tensor"
+    node.meta["type"] = kinds if many else kinds[0]
+    return node
+
+
+def _infer_node(
+    overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    operands, attributes = bind(overload, args, kwargs, cast(Any, _typed))
+    return infer(opcode_of(overload), operands, attributes)
+
+
+def _typed(value: Any) -> Any:  # noqa: ANN401 - a node, a number, or a list of them
+    if isinstance(value, fx.Node):
+        return node_type(value)
+    if isinstance(value, list | tuple):
+        return tuple(None if item is None else _typed(item) for item in value)
+    return value
+
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+
+
+def location(node: fx.Node) -> SourceLocation:
+    """Module path and innermost source line of the user's code that a node comes from."""
+    module = ""
+    stack = node.meta.get("nn_module_stack")
+    if stack:
+        path = next(reversed(stack.values()))[0]
+        module = re.sub(r"^(L\['self'\]\.?|module\.?)", "", path)
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    file, line = frames[-1] if frames else ("", "0")
+    return SourceLocation(file=file, line=int(line), module=module)
+
+
+def calls(graph: fx.Graph) -> list[fx.Node]:
+    """All operator calls in topological order."""
+    return [node for node in graph.nodes if node.op == "call_function"]
