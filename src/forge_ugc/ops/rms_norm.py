@@ -25,7 +25,9 @@ class RmsNorm(Op):
     inplace_operands = ("x",)
 
     def infer(self, x: TensorType, w: TensorType | None = None) -> TensorType:
-        require(x.dtype.is_float and x.rank >= 1, f"x must be floating point with a last axis, is {x}")
+        require(
+            x.dtype.is_float and x.rank >= 1, f"x must be floating point with a last axis, is {x}"
+        )
         if w is None:
             return x.contiguous()
         require(w.shape == x.shape[-1:], f"weight is {w}, expected [{x.shape[-1]}]")
@@ -48,4 +50,3 @@ class RmsNorm(Op):
 
     def cost(self, x: TensorType, w: TensorType | None = None) -> Cost:
         return Cost(4 * x.numel, 2 * x.size_bytes + (w.size_bytes if w else 0))
-

@@ -81,7 +81,7 @@ def op(name: str) -> Callable[[_T], _T]:
         if name in _REGISTRY:
             raise InternalError(f"two operators are called {name!r}")
         cls._abstract = lambda self: None  # type: ignore[method-assign]
-        cls.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+        cls.__abstractmethods__ = frozenset()
         built = cast(_T, dataclasses.dataclass(frozen=True, kw_only=True)(cls))
         built.name = name
         _REGISTRY[name] = built
@@ -177,7 +177,10 @@ def _register_with_torch(cls: type[Op]) -> None:
         got = me.eval(*args)
         want = me.infer(*as_types(args))
         if isinstance(got, tuple | list):
-            return [_laid_out(g, w) for g, w in zip(got, cast(tuple[TensorType, ...], want), strict=True)]
+            return [
+                _laid_out(g, w)
+                for g, w in zip(got, cast(tuple[TensorType, ...], want), strict=True)
+            ]
         return _laid_out(got, cast(TensorType, want))
 
     def meta(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the signature is the schema's
@@ -195,6 +198,8 @@ def _laid_out(tensor: torch.Tensor, kind: TensorType) -> torch.Tensor:
     if type_of(tensor) == kind:
         return tensor
     out = empty(kind, tensor.device.type)
-    require(out.shape == tensor.shape and out.dtype == tensor.dtype,
-            f"the reference returned {type_of(tensor)} where the type rule says {kind}")  # fmt: skip
+    require(
+        out.shape == tensor.shape and out.dtype == tensor.dtype,
+        f"the reference returned {type_of(tensor)} where the type rule says {kind}",
+    )
     return out.copy_(tensor)

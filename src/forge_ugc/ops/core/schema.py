@@ -39,7 +39,7 @@ def overload_of(opcode: str) -> OpOverload:
         UnsupportedOperatorError: no such operator is registered in this process.
     """
     namespace, name, variant = (
-        ("forge", opcode, "default") if "." not in opcode else (opcode.split(".") + ["", ""])[:3]
+        ("forge", opcode, "default") if "." not in opcode else [*opcode.split("."), "", ""][:3]
     )
     try:
         torch._C._get_schema(f"{namespace}::{name}", "" if variant == "default" else variant)
@@ -56,7 +56,12 @@ def overload_of(opcode: str) -> OpOverload:
 def parameters(overload: OpOverload) -> tuple[tuple[str, str, Any, bool], ...]:
     """(name, schema type, default or None, has default) of every argument, in schema order."""
     return tuple(
-        (a.name, str(a.real_type), a.default_value, a.has_default_value() or str(a.type).startswith("Optional"))
+        (
+            a.name,
+            str(a.real_type),
+            a.default_value,
+            a.has_default_value() or str(a.type).startswith("Optional"),
+        )
         for a in overload._schema.arguments
     )
 
@@ -77,7 +82,7 @@ def bind(
     Args:
         overload: the operator called.
         args: positional arguments; `kwargs`: the named ones.
-        operand: turns one tensor-typed argument (a node, a number, a list of nodes) into an operand.
+        operand: turns one tensor-typed argument (a node, number, list of nodes) into an operand.
 
     Returns:
         Operands in schema order without trailing `none`, and the attributes that differ from the
@@ -143,7 +148,7 @@ def _refuse(overload: OpOverload, why: str) -> None:
     )
 
 
-def to_attribute(value: Any) -> Attribute:  # noqa: ANN401, PLR0911 - the edge to untyped PyTorch values
+def to_attribute(value: Any) -> Attribute:  # noqa: ANN401 - the edge to untyped PyTorch values
     """Encode a non-tensor argument of a PyTorch call.
 
     Raises:
@@ -222,5 +227,5 @@ def is_random(overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, An
 
 
 def has_effect(overload: OpOverload) -> bool:
-    """True if a call matters beyond its results: it writes, or it returns nothing (an assertion)."""
+    """True if a call matters beyond its results: it writes, or returns nothing (an assertion)."""
     return is_mutable(overload) or not overload._schema.returns

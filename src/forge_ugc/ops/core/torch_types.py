@@ -43,6 +43,4 @@ def type_of(tensor: torch.Tensor) -> TensorType:
 
 def empty(kind: TensorType, device: str = "cpu") -> torch.Tensor:
     """An uninitialised tensor with exactly this type."""
-    return torch.empty_strided(
-        kind.shape, kind.strides, dtype=to_torch(kind.dtype), device=device
-    )
+    return torch.empty_strided(kind.shape, kind.strides, dtype=to_torch(kind.dtype), device=device)
