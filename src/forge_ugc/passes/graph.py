@@ -128,7 +128,7 @@ def location(node: fx.Node) -> SourceLocation:
     stack = node.meta.get("nn_module_stack")
     if stack:
         path = next(reversed(stack.values()))[0]
-        module = re.sub(r"^(L\['self'\]\.?|module\.?)", "", path)
+        module = re.sub(r"^(L\[.self.\]\.?)?(module\.?)?", "", path)
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     file, line = frames[-1] if frames else ("", "0")
     return SourceLocation(file=file, line=int(line), module=module)

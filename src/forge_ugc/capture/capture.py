@@ -1,0 +1,256 @@
+"""Capture of a module as one functional FX graph with typed nodes and constants by storage."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import fx, nn
+from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind
+
+from forge_ugc.capture.export import FlatModule, run_export
+from forge_ugc.capture.higher_order import inline_higher_order
+from forge_ugc.capture.signature import Signature, bind, parameters_of
+from forge_ugc.capture.structure import Flattener, Structure, TensorLeaf, leaves
+from forge_ugc.errors import CaptureError
+from forge_ugc.ops.core.torch_types import type_of
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTarget:
+    """Where a trailing output of the graph goes: back into an input, or into a state."""
+
+    kind: str
+    name: str
+    """For kind `input` the placeholder's name, for kind `state` the attribute's."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedGraph:
+    """The result of phase 1.
+
+    Attributes:
+        graph_module: placeholders are the flat input tensors; the output is a tuple of the flat
+            output tensors followed by one value a store.
+        signature: how a call's arguments become the placeholders.
+        output: nesting of the flat outputs.
+        stores: targets of the trailing values.
+        nodes_by_operator: operator calls as captured, without metadata assertions.
+    """
+
+    graph_module: fx.GraphModule
+    signature: Signature
+    output: Structure
+    stores: tuple[StoreTarget, ...]
+    nodes_by_operator: Mapping[str, int]
+
+
+def capture(
+    module: nn.Module,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
+) -> CapturedGraph:
+    """Capture `module(*args, **kwargs)` for inference; neither module nor arguments are changed.
+
+    Args:
+        module: any `nn.Module` on the cpu; its mode (train or eval) is kept as it is.
+        args, kwargs: example arguments. Tensors become inputs, everything else is fixed.
+
+    Raises:
+        CaptureError: the model cannot be one graph; names module path, source line and way out.
+    """
+    parameters = parameters_of(module.forward)
+    flattener = Flattener(merge=False)
+    structure = flattener.walk(bind(parameters, args, kwargs or {}), "argument")
+    tensors = _separate([_example(t) for t in flattener.tensors])
+    names = _leaf_names(structure, len(tensors))
+    outputs: list[Structure] = []
+    flat = FlatModule(module, structure, _caller(parameters), outputs.append)
+    exported = run_export(flat, tensors)
+    graph_module = exported.graph_module
+    inline_higher_order(graph_module)
+    stores = _lift(graph_module, exported.graph_signature, _tensors_of(exported), names)
+    _type_nodes(graph_module)
+    counts = Counter(str(n.target) for n in graph_module.graph.nodes if n.op == "call_function")
+    signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
+    return CapturedGraph(graph_module, signature, outputs[-1], stores, dict(counts))
+
+
+def _caller(parameters: Sequence[Any]) -> Callable[[nn.Module, object], object]:
+    """Calls a module with arguments by name, positional-only and variadic ones in their place."""
+
+    def call(module: nn.Module, bound: object) -> object:
+        positional: list[object] = []
+        named = dict(cast(Mapping[str, Any], bound))
+        spread = any(p.kind == "VAR_POSITIONAL" and p.name in named for p in parameters)
+        for p in parameters:
+            if p.name not in named:
+                continue
+            if p.kind == "VAR_POSITIONAL":
+                positional.extend(named.pop(p.name))
+            elif p.kind == "VAR_KEYWORD":
+                named.update(named.pop(p.name))
+            elif p.kind == "POSITIONAL_ONLY" or (spread and p.kind == "POSITIONAL_OR_KEYWORD"):
+                positional.append(named.pop(p.name))
+        return module(*positional, **named)
+
+    return call
+
+
+def _example(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.device.type not in {"cpu", "meta"} or tensor.layout != torch.strided:
+        raise CaptureError(
+            f"an example input lies on {tensor.device} ({tensor.layout})",
+            fix="move model and inputs to the cpu as dense tensors before compiling",
+        )
+    return tensor.detach()
+
+
+def _separate(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Give every input memory of its own: torch.export takes one tensor passed twice for one input."""
+    seen: set[int] = set()
+    separate = []
+    for tensor in tensors:
+        storage = tensor.untyped_storage()._cdata
+        if storage in seen:
+            copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+            tensor = copy.copy_(tensor)
+        seen.add(tensor.untyped_storage()._cdata)
+        separate.append(tensor)
+    return separate
+
+
+def _leaf_names(structure: Structure, count: int) -> tuple[str, ...]:
+    names = [""] * count
+    for path, leaf in leaves(structure):
+        if isinstance(leaf, TensorLeaf):
+            names[leaf.index] = path
+    return tuple(names)
+
+
+def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, torch.Tensor]:
+    found: dict[str, Any] = {**exported.constants, **exported.state_dict}
+    for name, value in found.items():
+        if not isinstance(value, torch.Tensor):
+            raise CaptureError(f"the model holds {name}, a {type(value).__name__}",
+                               fix="keep plain tensors, parameters and buffers only")  # fmt: skip
+        if (
+            type(value) not in {torch.Tensor, nn.Parameter, nn.Buffer}
+            or value.layout != torch.strided
+        ):
+            raise CaptureError(f"{name} is a {type(value).__name__} ({value.layout})",
+                               fix="convert it to a plain dense tensor before compiling")  # fmt: skip
+    return cast(dict[str, torch.Tensor], found)
+
+
+def _lift(
+    graph_module: fx.GraphModule,
+    signature: ExportGraphSignature,
+    tensors: Mapping[str, torch.Tensor],
+    names: Sequence[str],
+) -> tuple[StoreTarget, ...]:
+    """Turn parameter placeholders into get_attr nodes and order the outputs: user's, then stores."""
+    graph = graph_module.graph
+    specs = {s.arg.name: s for s in signature.input_specs}
+    mutated = set(signature.buffers_to_mutate.values())
+    user, taken = iter(names), set(dir(graph_module))
+    attribute: dict[str, str] = {}
+    by_name: dict[str, str] = {}
+    for node in [n for n in graph.nodes if n.op == "placeholder"]:
+        spec = specs[node.name]
+        if spec.kind is InputKind.USER_INPUT:
+            old = node.name
+            node.meta["path"] = path = next(user)
+            clean = re.sub(r"\W+", "_", path).strip("_") or "input"
+            node.target = node.name = graph._graph_namespace.create_name(clean, None)
+            by_name[old] = node.name
+            continue
+        fqn = str(spec.target)
+        name = _attribute(fqn, taken)
+        attribute[fqn] = name
+        value = tensors[fqn].detach()
+        setattr(graph_module, name, value.clone() if fqn in mutated else value)
+        with graph.inserting_before(node):
+            read = graph.create_node("get_attr", name)
+        read.meta = {"val": node.meta.get("val"), "fqn": fqn.removeprefix("module.")}
+        if fqn in mutated:
+            read.meta["state"] = True
+        node.replace_all_uses_with(read)
+        graph.erase_node(node)
+    return _order_outputs(graph, signature, attribute, by_name)
+
+
+def _attribute(fqn: str, taken: set[str]) -> str:
+    name = base = re.sub(r"\W+", "_", fqn.removeprefix("module."))
+    suffix = 0
+    while name in taken:
+        suffix += 1
+        name = f"{base}_{suffix}"
+    taken.add(name)
+    return name
+
+
+def _order_outputs(
+    graph: fx.Graph,
+    signature: ExportGraphSignature,
+    attribute: Mapping[str, str],
+    by_name: Mapping[str, str],
+) -> tuple[StoreTarget, ...]:
+    output = graph.output_node()
+    values = list(cast(Any, output.args[0]))
+    user: list[Any] = []
+    stored: list[Any] = []
+    targets: list[StoreTarget] = []
+    for spec, value in zip(signature.output_specs, values, strict=True):
+        if spec.kind is OutputKind.USER_OUTPUT:
+            user.append(value)
+        elif spec.kind is OutputKind.BUFFER_MUTATION:
+            targets.append(StoreTarget("state", attribute[str(spec.target)]))
+            stored.append(value)
+        elif spec.kind is OutputKind.USER_INPUT_MUTATION:
+            targets.append(StoreTarget("input", by_name[str(spec.target)]))
+            stored.append(value)
+        else:
+            raise CaptureError(
+                f"the model writes to {spec.target} ({spec.kind.name.lower()})",
+                fix="keep what changes between calls in buffers, and call the model in eval mode",
+            )
+    output.args = (tuple(user + stored),)
+    return tuple(targets)
+
+
+def _type_nodes(graph_module: fx.GraphModule) -> None:
+    """Record `meta["type"]` everywhere, drop fake tensors and metadata assertions."""
+    graph = graph_module.graph
+    check = torch.ops.aten._assert_tensor_metadata.default
+    for node in list(graph.nodes):
+        if node.target is check:
+            graph.erase_node(node)
+            continue
+        value = node.meta.pop("val", None)
+        node.meta["type"] = _typed(value, node)
+    graph.lint()
+
+
+def _typed(value: object, node: fx.Node) -> object:
+    if isinstance(value, torch.Tensor):
+        if any(isinstance(s, torch.SymInt) for s in value.shape):
+            raise CaptureError(
+                f"the size of a result of {node.target} depends on values (data-dependent shape)",
+                where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1].strip(),
+                fix="keep the full size and mask instead (torch.where in place of boolean indexing)",
+            )
+        return type_of(value)
+    if isinstance(value, list | tuple):
+        return tuple(_typed(item, node) for item in value)
+    if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+        raise CaptureError(
+            f"{node.target} turns a tensor into a Python number (data-dependent)",
+            where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1].strip(),
+            fix="keep it a tensor: drop .item(), .tolist() and int(tensor)",
+        )
+    return None

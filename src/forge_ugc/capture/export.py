@@ -1,0 +1,134 @@
+"""Running torch.export, and turning its failures into errors that name the place and the way out."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType, TracebackType
+
+import torch
+from torch import nn
+from torch.export import ExportedProgram
+
+from forge_ugc.capture.structure import Flattener, Structure, unflatten
+from forge_ugc.errors import CaptureError, ForgeError
+
+_HERE = str(Path(__file__).parent)
+_TORCH = str(Path(torch.__file__).parent)
+
+_CAUSES = (
+    (
+        ("data-dependent", "data dependent", "guard on data", "is_nonzero", "local_scalar_dense"),
+        "it branches on, or takes a size from, the values of a tensor (data-dependent control flow)",
+        "replace the condition by torch.where or torch.cond, or move it out of the model",
+    ),
+    (
+        ("numpy", ".data_ptr", "cannot access data pointer"),
+        "it leaves PyTorch (NumPy or raw memory) while it runs",
+        "express the computation in PyTorch operators",
+    ),
+)
+
+
+class FlatModule(nn.Module):
+    """The user's module behind a flat list of tensors, for torch.export.
+
+    The module is registered as a child, never changed.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        structure: Structure,
+        call: Callable[[nn.Module, object], object],
+        keep: Callable[[Structure], None],
+    ) -> None:
+        super().__init__()
+        self.module = module
+        # `keep` takes the output's nesting out: torch.export restores a module's own attributes.
+        self._structure, self._call, self._keep = structure, call, keep
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
+        returned = self._call(self.module, unflatten(self._structure, tensors))
+        flattener = Flattener(merge=True)
+        self._keep(flattener.walk(returned, "output"))
+        return tuple(flattener.tensors)
+
+
+def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedProgram:
+    """Export on the training IR, functional: in-place operators are replaced if there are any.
+
+    Raises:
+        CaptureError: with module path, source line, cause and way out.
+    """
+    try:
+        with torch.no_grad():
+            exported = torch.export.export(flat, tuple(tensors), strict=False)
+            if _mutates(exported):
+                exported = exported.run_decompositions({})
+    except ForgeError:
+        raise
+    except Exception as error:
+        raise _explain(flat.module, error) from error
+    return exported
+
+
+def _mutates(exported: ExportedProgram) -> bool:
+    for module in exported.graph_module.modules():
+        graph = getattr(module, "graph", None)
+        for node in graph.nodes if graph is not None else ():
+            schema = getattr(node.target, "_schema", None)
+            if node.op == "call_function" and schema is not None and schema.is_mutable:
+                return True
+    return False
+
+
+def _explain(module: nn.Module, error: Exception) -> CaptureError:
+    where = _place(module, error)
+    text = str(error)
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    low = f"{type(error).__name__} {text}".lower()
+    for words, why, fix in _CAUSES:
+        if any(word in low for word in words):
+            return CaptureError("the model cannot be captured as one graph", where=where,
+                                why=f"{why}: {first}", fix=fix)  # fmt: skip
+    return CaptureError(
+        "the model cannot be captured as one graph",
+        where=where,
+        why=f"{type(error).__name__}: {first}",
+        fix="call the model eagerly with these arguments; if that works, simplify the named line, or "
+        "use torch.compile(model, backend='forge_ugc'), which compiles around such places",
+    )
+
+
+def _place(module: nn.Module, error: BaseException) -> str:
+    """`model.layers.0 (file.py:41: source)`: the innermost frame of the user's own code."""
+    names = {id(m): name for name, m in module.named_modules()}
+    path, line = "", ""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        for frame, number in _frames(current.__traceback__):
+            file = frame.f_code.co_filename
+            owner = id(frame.f_locals.get("self"))
+            if owner in names:
+                path = names[owner] or type(module).__name__
+            if not file.startswith((_TORCH, _HERE, "<")):
+                source = traceback.extract_tb(current.__traceback__, limit=None)
+                code = next(
+                    (s.line for s in source if s.filename == file and s.lineno == number), ""
+                )
+                line = f"{file}:{number}: {code}"
+        current = current.__cause__ or current.__context__
+    return f"{path or type(module).__name__} ({line})" if line else path or type(module).__name__
+
+
+def _frames(tb: TracebackType | None) -> list[tuple[FrameType, int]]:
+    rows = []
+    while tb is not None:
+        rows.append((tb.tb_frame, tb.tb_lineno))
+        tb = tb.tb_next
+    return rows
