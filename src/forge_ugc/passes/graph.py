@@ -97,18 +97,23 @@ def emit(
         if key in source.meta:
             node.meta[key] = source.meta[key]
     node.meta["origin"] = by
-    kinds = _infer_node(overload, args, named)
-    returns = overload._schema.returns
-    many = len(returns) != 1 or str(returns[0].type) != "Tensor"
-    node.meta["type"] = kinds if many else kinds[0]
+    node.meta["type"] = infer_call(overload, args, named)
     return node
 
 
-def _infer_node(
+def infer_call(
     overload: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[TensorType, ...]:
+) -> TensorType | tuple[TensorType, ...]:
+    """The type of a call from the recorded types of its arguments; a tuple for several results.
+
+    Raises:
+        VerificationError: the arguments break the operator's type rule.
+    """
     operands, attributes = bind(overload, args, kwargs, cast(Any, _typed))
-    return infer(opcode_of(overload), operands, attributes)
+    kinds = infer(opcode_of(overload), operands, attributes)
+    returns = overload._schema.returns
+    many = len(returns) != 1 or str(returns[0].type) != "Tensor"
+    return kinds if many else kinds[0]
 
 
 def _typed(value: Any) -> Any:  # noqa: ANN401 - a node, a number, or a list of them
