@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from forge_ugc.npuir.types import TensorType
+from forge_ugc.ops.core.layout import like
 from forge_ugc.ops.core.op import Cost, Op, op, require
 from forge_ugc.ops.core.torch_types import from_torch, to_torch
 
@@ -15,7 +16,8 @@ class RmsNorm(Op):
 
     x: f64|f32|bf16|f16[..., D], w: [D] or absent. With `cast_before_weight` the normalised value is
     rounded to x's dtype before the weight multiplies it (Llama); otherwise after (Gemma). The
-    result has x's dtype, or the promotion of x's and w's if the cast comes first.
+    result has x's dtype, or the promotion of x's and w's if the cast comes first; its elements lie
+    in memory in x's order.
     Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization".
     """
 
@@ -29,12 +31,12 @@ class RmsNorm(Op):
             x.dtype.is_float and x.rank >= 1, f"x must be floating point with a last axis, is {x}"
         )
         if w is None:
-            return x.contiguous()
+            return like(x)
         require(w.shape == x.shape[-1:], f"weight is {w}, expected [{x.shape[-1]}]")
         if not self.cast_before_weight:
-            return x.contiguous()
+            return like(x)
         promoted = torch.promote_types(to_torch(x.dtype), to_torch(w.dtype))
-        return TensorType.of(from_torch(promoted), x.shape)
+        return like(x, from_torch(promoted))
 
     def eval(self, x: torch.Tensor, w: torch.Tensor | None = None) -> torch.Tensor:
         h = x if x.dtype == torch.float64 else x.float()
