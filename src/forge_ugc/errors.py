@@ -62,7 +62,7 @@ class QuantizationError(ForgeError):
 
 
 class ArtifactError(ForgeError):
-    """A `.forge` file is damaged, inconsistent or of another version."""
+    """A `.forge` or model file is damaged, inconsistent or of another version."""
 
 
 class SimulationError(ForgeError):
