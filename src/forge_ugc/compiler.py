@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import torch
 from torch import nn
@@ -130,11 +128,24 @@ def compile(  # noqa: A001 - the public name
         CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError: each says
             what failed, where, and what to do.
     """
+    return compile_module(module, args, kwargs or {}, target=target, options=options)
+
+
+def compile_module(
+    module: nn.Module,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    *,
+    target: str,
+    options: Options | None,
+    share_states: bool = False,
+) -> CompiledModel:
+    """As `compile`; with `share_states` the program writes to the module's own buffers."""
     chosen = options or Options()
     clock = _Clock(chosen.progress)
     backend = backends.get(target)
     with clock("capture"):
-        captured = capture(module, args, kwargs)
+        captured = capture(module, args, kwargs, share_states=share_states)
     return compile_captured(captured, type(module).__name__, backend, chosen, clock, (args, kwargs))
 
 
@@ -144,11 +155,11 @@ def compile_captured(
     backend: Backend,
     options: Options,
     clock: _Clock,
-    example: tuple[Sequence[object], Mapping[str, object] | None],
+    example: tuple[Sequence[object], Mapping[str, object]],
 ) -> CompiledModel:
     """Phases 2 to 4 and the backend, on a captured graph. Changes the graph."""
     with clock("passes"):
-        flat = captured.signature.flatten(example[0], example[1] or {}) if options.verify_passes else None
+        flat = captured.signature.flatten(*example) if options.verify_passes else None
         pipeline = PassManager(options).run(captured.graph_module, flat)
     with clock("lowering"):
         lowered = lower(captured, backend, name)
