@@ -26,6 +26,7 @@ from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
 from forge_ugc.errors import ForgeError
 from forge_ugc.lowering import Lowered, lower
+from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
 from forge_ugc.npuir.program import Program
 from forge_ugc.options import Options
@@ -102,6 +103,11 @@ class CompiledModel:
             "output": structure_to_json(self._output),
         }
         write_artifact(Path(path), self._program, self._tensors, extra)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and deepcopy carry the program, its weights and current states, not the figures."""
+        text = print_program(self._program)
+        return _restore, (text, dict(self._tensors), self._signature, self._output)
 
     def __repr__(self) -> str:
         return f"<CompiledModel {self._program.name} for {self._program.target}: {self._signature.describe()}>"
@@ -198,6 +204,14 @@ def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> Compile
     return CompiledModel(
         artifact.program, artifact.tensors, signature, output, executable, None
     )
+
+
+def _restore(
+    text: str, tensors: Mapping[str, torch.Tensor], signature: Signature, output: Structure
+) -> CompiledModel:
+    program = parse_program(text)
+    executable = backends.get(program.target).compile(program, tensors)
+    return CompiledModel(program, tensors, signature, output, executable, None)
 
 
 class _Clock:

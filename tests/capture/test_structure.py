@@ -89,7 +89,7 @@ def test_transformers_outputs_come_back_as_themselves():
         {"kind": "exec", "type": "os.system", "keys": [], "items": []},
         {"kind": "tuple", "type": "builtins.tuple", "keys": [0], "items": []},
         {"value": {"pickle": "x"}},
-        {"value": {"float": "abc"}},
+        {"value": {"float": "xyz"}},
     ],
 )
 def test_damaged_json_is_refused(data):

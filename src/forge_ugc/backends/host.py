@@ -103,7 +103,8 @@ class HostExecutable(Executable):
         except IndexError:
             frame = self._new_frame()
         values = frame.values
-        with torch.no_grad():
+        # Whatever mode the caller is in, the program runs as it was compiled.
+        with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
             for declared, tensor in zip(self._program.inputs, inputs, strict=True):
                 values[declared.reg.id] = _in_layout(tensor, declared.type)
             for step in self._steps:
@@ -114,7 +115,8 @@ class HostExecutable(Executable):
                     if isinstance(store.target, State)
                     else inputs[self._input_position(store.target)]
                 )
-                target.copy_(self._read(values, store.value))
+                with torch.inference_mode(target.is_inference()):
+                    target.copy_(self._read(values, store.value))
         outputs = [self._output(values, inputs, ref) for ref in self._program.outputs]
         for reg in self._volatile:
             values[reg] = None
@@ -148,6 +150,7 @@ class HostExecutable(Executable):
             fixed[State(state.name)] = tensors[state.name]
         return fixed
 
+    @torch.inference_mode(False)
     def _new_frame(self) -> Frame:
         arena = torch.empty(self._program.arena_bytes or 0, dtype=torch.uint8)
         values: list[torch.Tensor | None] = [None] * self._size

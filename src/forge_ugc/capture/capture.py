@@ -184,6 +184,8 @@ def _lift(
         with graph.inserting_before(node):
             read = graph.create_node("get_attr", name)
         read.meta = {"val": node.meta.get("val"), "fqn": fqn.removeprefix("module.")}
+        # Returned as it is, this tensor is the module's own; a literal in `forward` is made afresh.
+        read.meta["module_owned"] = not fqn.startswith("lifted_tensor")
         if fqn in mutated:
             read.meta["state"] = True
         node.replace_all_uses_with(read)

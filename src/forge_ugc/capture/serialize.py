@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from forge_ugc.capture.signature import Parameter, Signature
 from forge_ugc.capture.structure import Container, StaticLeaf, Structure, TensorLeaf
-from forge_ugc.errors import ArtifactError, ParseError, UnsupportedOperatorError
-from forge_ugc.npuir.parser import parse_type
+from forge_ugc.errors import ArtifactError
+from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.core.torch_types import from_torch, to_torch
 
 Json = Any  # parsed JSON: checked field by field below
@@ -97,7 +97,7 @@ def _static_from_json(value: Json) -> Any:  # noqa: ANN401 - one of the static t
     if isinstance(value, dict):
         ((kind, held),) = value.items()
         if kind == "dtype":
-            return to_torch(parse_type(f"{held}[]").dtype)
+            return to_torch(DType(held))
         if kind == "device":
             return torch.device(held)
         if kind == "complex":
@@ -118,7 +118,7 @@ def signature_to_json(signature: Signature) -> Json:
         ],
         "structure": structure_to_json(signature.structure),
         "names": list(signature.names),
-        "types": [str(t) for t in signature.types],
+        "types": [[t.dtype.value, t.shape, t.strides] for t in signature.types],
     }
 
 
@@ -134,12 +134,19 @@ def signature_from_json(data: Json) -> Signature:
             for n, k, r, d in data["parameters"]
         )
         names = tuple(str(n) for n in data["names"])
-        types = tuple(parse_type(cast(str, t)) for t in data["types"])
-    except (KeyError, TypeError, ValueError, ParseError, UnsupportedOperatorError) as error:
+        types = tuple(_type(*row) for row in data["types"])
+    except (KeyError, TypeError, ValueError) as error:
         raise _damaged(f"the signature: {error}") from error
     if len(names) != len(types):
         raise _damaged("the signature: names and types differ in number")
     return Signature(parameters, structure_from_json(data.get("structure")), names, types)
+
+
+def _type(dtype: str, shape: Sequence[int], strides: Sequence[int]) -> TensorType:
+    numbers = [*shape, *strides]
+    if len(shape) != len(strides) or not all(type(n) is int and n >= 0 for n in numbers):
+        raise ValueError(f"type {dtype} {shape} {strides}")
+    return TensorType.of(DType(dtype), shape, strides)
 
 
 def _damaged(what: str) -> ArtifactError:

@@ -67,6 +67,8 @@ class _Lowering:
         self.views: dict[object, tuple[tuple[TensorType, int], ...]] = {}
         self.places: dict[object, SourceLocation] = {}
         self.next_reg = 0
+        self.owned: set[int] = set()
+        self.fresh: set[Ref] = set()
 
     def run(self) -> Lowered:
         inputs = self.declare_inputs()
@@ -115,6 +117,8 @@ class _Lowering:
                 self.types[State(name)] = type_of(tensor)
             else:
                 named.append((name, tensor))
+                if node.meta.get("module_owned"):
+                    self.owned.add(tensor.untyped_storage()._cdata)
         table = build_table(_unique(named))
         for node in reads:
             if not is_state(node):
@@ -122,6 +126,8 @@ class _Lowering:
                 const = Const(table.name_of[id(tensor)])
                 self.value[node] = const
                 self.types[const], self.root[const] = type_of(tensor), const
+                if tensor.untyped_storage()._cdata not in self.owned:
+                    self.fresh.add(const)
         return table, states, {**table.tensors, **tensors}
 
     def lower_call(self, node: fx.Node) -> None:
@@ -246,7 +252,8 @@ class _Lowering:
         for value in user:
             if value in written_back:
                 outputs.append(written_back[value])
-            elif self.root[value] in overwritten:
+            elif self.root[value] in overwritten or self.root[value] in self.fresh:
+                # Eager returns new memory here: the caller may write to it.
                 outputs.append(self.copy(output, value))
             else:
                 outputs.append(value)
