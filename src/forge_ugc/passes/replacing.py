@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import cast
 
@@ -10,7 +11,7 @@ from torch._ops import OpOverload
 
 from forge_ugc.errors import VerificationError
 from forge_ugc.ops.core.schema import has_effect, is_random
-from forge_ugc.passes.graph import NodeType, aten, infer_call, is_call, node_type
+from forge_ugc.passes.graph import NodeType, aten, infer_call, is_call, is_state, node_type
 
 
 def replace(old: fx.Node, new: fx.Node) -> None:
@@ -57,23 +58,28 @@ def _infer(node: fx.Node) -> NodeType:
 def erase_dead(nodes: Iterable[fx.Node]) -> None:
     """Erase those of the nodes that nothing reads, then what only they read, and so on upwards.
 
-    Calls that write or draw random numbers and inputs stay.
+    Inputs, states, and calls that write or draw random numbers stay.
     """
     queue = list(nodes)
     while queue:
         node = queue.pop()
-        if node._erased or node.users or not _erasable(node):
+        if node._erased or node.users or not is_pure(node):
             continue
         sources = node.all_input_nodes
         node.graph.erase_node(node)
         queue.extend(sources)
 
 
-def _erasable(node: fx.Node) -> bool:
+def is_pure(node: fx.Node) -> bool:
+    """True if a node matters through its results alone: no effect, no random draw, no inner graph.
+
+    A random draw counts as an effect, since the draws after it would yield other numbers without
+    it. States are kept: a store may write them although nothing reads them.
+    """
     if node.op == "get_attr":
-        return True
+        return not is_state(node)
     if node.op != "call_function":
         return False
     if not isinstance(node.target, OpOverload):
-        return True
+        return node.target is operator.getitem
     return not (has_effect(node.target) or is_random(node.target, node.args, node.kwargs))

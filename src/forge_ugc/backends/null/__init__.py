@@ -1,1 +1,0 @@
-"""The `null` target: an accelerator that exists on paper only."""

@@ -1,1 +1,0 @@
-"""Evaluation of compiled models: generated text, fidelity, latency."""

@@ -1,0 +1,1 @@
+"""What the simplifying passes share: bound arguments, aliasing, identities, views, evaluation."""
