@@ -13,8 +13,8 @@ from forge_ugc.ops.core.schema import holds_tensors, overload_of, parameters
 
 _UNARY = (
     "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "cos", "elu", "erf", "exp",
-    "expm1", "floor", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log1p",
-    "logical_not", "mish", "neg", "reciprocal", "relu", "relu6", "round", "rsqrt", "sigmoid",
+    "expm1", "floor", "gelu", "hardsigmoid", "hardtanh", "leaky_relu", "log", "log1p",
+    "logical_not", "mish", "neg", "reciprocal", "relu", "round", "rsqrt", "sigmoid",
     "sign", "silu", "sin", "softplus", "sqrt", "square", "tanh", "trunc",
 )  # fmt: skip
 _BINARY = ("add", "bitwise_and", "bitwise_or", "bitwise_xor", "div", "eq", "ge", "gt", "le", "lt",

@@ -1,0 +1,90 @@
+"""Which results share memory in place."""
+
+from __future__ import annotations
+
+import pytest
+
+from forge_ugc.npuir.instruction import Reg
+from forge_ugc.npuir.parser import parse_program
+from forge_ugc.schedule.blocks import blocks, largest_live_set
+from forge_ugc.schedule.liveness import analyse
+
+
+def chains(body: str, tail: str = "output %0") -> list[list[int]]:
+    text = f"""npuir.program @p target(cpu) {{
+  input  %0 "x" : f32[4,8]
+  const  @w : f32[8]
+  state  $s : f32[4,8]
+  %1 = aten.mm.default(%0, %0) : f32[4,8]
+  {body}
+  {tail}
+}}
+"""
+    program = parse_program(text)
+    return [[r.id for r in b.regs] for b in blocks(program, analyse(program))]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("%2 = aten.relu.default(%1) : f32[4,8]", [[1, 2]]),
+        ("%2 = aten.add.Tensor(%0, %1) : f32[4,8]", [[1, 2]]),
+        ("%2 = aten.mul.Tensor(%1, %1) : f32[4,8]", [[1, 2]]),
+        ("%2 = rms_norm(%1, @w) : f32[4,8]", [[1, 2]]),
+        # Another operator, dtype, shape or layout.
+        ("%2 = aten.softmax.int(%1) {dim = -1} : f32[4,8]", [[1], [2]]),
+        ("%2 = aten.gt.Scalar(%1) {other = 0} : bool[4,8]", [[1], [2]]),
+        ("%2 = aten.add.Tensor(%1, %0) : f32[2,4,8]", [[1], [2]]),
+        ("%2 = aten.relu.default(%1) : f32[4,8]{1,4}", [[1], [2]]),
+        # rms_norm reads its weight again for every row.
+        ("%2 = aten.sin.default(@w) : f32[8]\n %3 = rms_norm(@w, %2) : f32[8]", [[1], [2], [3]]),
+        # Inputs, states and constants are the caller's.
+        ("%2 = aten.relu.default($s) : f32[4,8]", [[1], [2]]),
+        # The operand is read again later.
+        ("%2 = aten.sin.default(%1) : f32[4,8]\n  %3 = aten.neg.default(%1) : f32[4,8]",
+         [[1, 3], [2]]),
+    ],
+)  # fmt: skip
+def test_which_results_take_an_operand_over(body: str, expected: list[list[int]]) -> None:
+    assert chains(body) == expected
+
+
+def test_a_view_lends_its_owner_only_from_the_first_byte_and_in_full() -> None:
+    whole = "%2 = aten.view.default(%1) {size = [32]} : f32[32] view(%1, 0 B)\n"
+    half = "%2 = aten.slice.Tensor(%1) {end = 2} : f32[2,8] view(%1, 0 B)\n"
+    late = "%2 = aten.slice.Tensor(%1) {start = 2} : f32[2,8] view(%1, 64 B)\n"
+    assert chains(whole + "  %3 = aten.relu.default(%2) : f32[32]") == [[1, 3]]
+    assert chains(half + "  %3 = aten.relu.default(%2) : f32[2,8]") == [[1], [3]]
+    assert chains(late + "  %3 = aten.relu.default(%2) : f32[2,8]") == [[1], [3]]
+
+
+def test_an_operand_that_is_also_read_through_a_view_is_kept() -> None:
+    turned = "%2 = aten.t.default(%1) : f32[8,4]{1,8} view(%1, 0 B)\n"
+    square = "%2 = aten.detach.default(%1) : f32[4,8] view(%1, 0 B)\n"
+    assert chains(turned + "  %3 = aten.cat.default([%1, %1]) : f32[8,8]") == [[1], [3]]
+    assert chains(square + "  %3 = aten.add.Tensor(%1, %2) : f32[4,8]") == [[1], [3]]
+
+
+def test_outputs_and_stored_values_are_never_taken_over() -> None:
+    relu = "%2 = aten.relu.default(%1) : f32[4,8]"
+    assert chains(relu, "output %1") == [[2]]
+    assert chains(relu, "output %2") == [[1]]
+    assert chains(relu, "store  $s, %1\n  output %0") == [[1], [2]]
+    assert chains(relu, "store  $s, %2\n  output %0") == [[1, 2]]
+
+
+def test_the_largest_live_set_counts_memory_taken_over_once() -> None:
+    text = """npuir.program @p target(cpu) {
+  input  %0 "x" : f32[4,8]
+  %1 = aten.mm.default(%0, %0) : f32[4,8]
+  %2 = aten.relu.default(%1) : f32[4,8]
+  %3 = aten.sum.default(%2) : f32[]
+  %4 = aten.add.Tensor(%2, %3) : f32[4,8]
+  %5 = aten.softmax.int(%4) {dim = -1} : f32[4,8]
+  output %5
+}
+"""
+    program = parse_program(text)
+    found = blocks(program, analyse(program))
+    assert [b.regs for b in found] == [[Reg(1), Reg(2), Reg(4)], [Reg(3)]]
+    assert largest_live_set(found) == 128 + 64
