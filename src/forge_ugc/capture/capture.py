@@ -53,12 +53,16 @@ def capture(
     module: nn.Module,
     args: Sequence[object] = (),
     kwargs: Mapping[str, object] | None = None,
+    *,
+    share_states: bool = False,
 ) -> CapturedGraph:
     """Capture `module(*args, **kwargs)` for inference; neither module nor arguments are changed.
 
     Args:
         module: any `nn.Module` on the cpu; its mode (train or eval) is kept as it is.
         args, kwargs: example arguments. Tensors become inputs, everything else is fixed.
+        share_states: buffers that the module writes to stay the module's own memory, instead of
+            being copied into states of the program.
 
     Raises:
         CaptureError: the model cannot be one graph; names module path, source line and way out.
@@ -73,7 +77,9 @@ def capture(
     exported = run_export(flat, tensors)
     graph_module = exported.graph_module
     inline_higher_order(graph_module)
-    stores = _lift(graph_module, exported.graph_signature, _tensors_of(exported), names)
+    stores = _lift(
+        graph_module, exported.graph_signature, _tensors_of(exported), names, share_states
+    )
     _type_nodes(graph_module)
     counts = Counter(str(n.target) for n in graph_module.graph.nodes if n.op == "call_function")
     signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
@@ -152,6 +158,7 @@ def _lift(
     signature: ExportGraphSignature,
     tensors: Mapping[str, torch.Tensor],
     names: Sequence[str],
+    share_states: bool,
 ) -> tuple[StoreTarget, ...]:
     """Turn parameter placeholders into get_attr nodes and order the outputs: user's, then stores."""
     graph = graph_module.graph
@@ -173,10 +180,12 @@ def _lift(
         name = _attribute(fqn, taken)
         attribute[fqn] = name
         value = tensors[fqn].detach()
-        setattr(graph_module, name, value.clone() if fqn in mutated else value)
+        setattr(graph_module, name, value.clone() if fqn in mutated and not share_states else value)
         with graph.inserting_before(node):
             read = graph.create_node("get_attr", name)
         read.meta = {"val": node.meta.get("val"), "fqn": fqn.removeprefix("module.")}
+        # Returned as it is, this tensor is the module's own; a literal in `forward` is made afresh.
+        read.meta["module_owned"] = not fqn.startswith("lifted_tensor")
         if fqn in mutated:
             read.meta["state"] = True
         node.replace_all_uses_with(read)

@@ -78,7 +78,8 @@ class Rewrite(ABC):
 
     `apply` returns None where the pattern is absent, `No(reason)` where it is a near miss worth
     telling the user, and the replacing node where it fired; it then has already replaced all uses
-    of the old result and erased the nodes that became dead.
+    of the old result and erased the nodes that became dead. `meta["note"]` of that node is told to
+    the user.
     `tier` is the smallest fusion_aggressiveness at which the rewrite runs.
     """
 
@@ -113,7 +114,8 @@ class RewritePass(GraphPass):
                                  location=location(at))
                     )  # fmt: skip
                 elif outcome is not None:
-                    what = f"{name} -> {outcome.target}"
+                    note = outcome.meta.get("note")
+                    what = f"{name} -> {outcome.target}" + (f" ({note})" if note else "")
                     fired.append(
                         Fired(rule=rewrite.name, node=outcome.name, what=what, location=place)
                     )

@@ -41,24 +41,30 @@ def infer_views(
 
     The offset means something for view operators only.
     """
+    try:
+        return _evaluate(opcode, operands, attributes)
+    except ForgeError:
+        raise
+    except Exception as error:  # wrong operands end in whatever Python or PyTorch raises
+        shown = ", ".join(str(o) for o in operands)
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise VerificationError(
+            f"{opcode}({shown}) breaks the operator's type rule", why=why
+        ) from error
+
+
+def _evaluate(
+    opcode: str, operands: Sequence[TypedOperand], attributes: Mapping[str, Attribute]
+) -> tuple[tuple[TensorType, int], ...]:
     ours = lookup(opcode) if "." not in opcode else None
     if ours is not None:
-        fixed = {k: v for k, v in attributes.items()}
-        kinds = ours(**fixed).infer(*operands)
+        kinds = ours(**attributes).infer(*operands)
         return tuple((k, 0) for k in (kinds if isinstance(kinds, tuple) else (kinds,)))
     args, kwargs = unbind(overload_of(opcode), [_on_meta(o) for o in operands], attributes)
     if "device" in kwargs:
         kwargs["device"] = torch.device("meta")
     args = [torch.device("meta") if isinstance(a, torch.device) else a for a in args]
-    try:
-        out = overload_of(opcode)(*args, **kwargs)
-    except ForgeError:
-        raise
-    except Exception as error:  # PyTorch's meta kernels raise whatever they like
-        shown = ", ".join(str(o) for o in operands)
-        raise VerificationError(
-            f"{opcode}({shown}) breaks the operator's type rule", why=str(error).splitlines()[0]
-        ) from error
+    out = overload_of(opcode)(*args, **kwargs)
     results = out if isinstance(out, tuple | list) else (out,)
     return tuple((type_of(r), int(r.storage_offset())) for r in results if r is not None)
 

