@@ -5,7 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CPP := $(shell find csrc -name '*.h' -o -name '*.cc' -o -name '*.cpp' -o -name '*.inc')
 
-.PHONY: venv demo test smoke lint format bench clean
+.PHONY: venv demo test smoke sanitize lint format bench clean
 
 venv: $(STAMP)
 
@@ -24,6 +24,9 @@ test: $(STAMP)
 
 smoke: $(STAMP)
 	$(BIN)/python -m pytest -m 'not slow'
+
+sanitize: $(STAMP)
+	tools/test_sanitized.sh
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
