@@ -1,0 +1,278 @@
+"""Finds q, k, scale and masks behind the input of a softmax, and the values after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import torch
+from torch import fx
+
+from forge_ugc.npuir.types import DType
+from forge_ugc.ops.core.torch_types import to_torch
+from forge_ugc.passes.attention_band import HIDES
+from forge_ugc.passes.attention_mask import LOWEST, NEVER, Add, Fill, Step, choices
+from forge_ugc.passes.attention_peeling import (
+    called,
+    float_cast,
+    keeps_last_two,
+    number,
+    same_values,
+    scaling,
+    source_of,
+    typed,
+)  # fmt: skip
+from forge_ugc.passes.base import No
+from forge_ugc.passes.graph import aten, is_call, tensor_type
+
+PRODUCTS = (aten.matmul, aten.bmm, aten.baddbmm)
+_LONGEST = 24  # operators between the two products; the longest seen in a model is nine
+_ABSORBED = -1e30  # adding any score to a number below this leaves it as it is in fp32
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """scale * left @ right, then `steps` from the last to the first.
+
+    left: [..., L, D], right: [..., D, S]; `path` holds every node from the softmax's input down to
+    the product; `fold` is (batch, heads) where a view between [B*H, L, S] and [B, H, L, S] shows.
+    """
+
+    left: fx.Node
+    right: fx.Node
+    scale: float
+    steps: tuple[Step, ...]
+    path: tuple[fx.Node, ...]
+    fold: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What was met on the way from the softmax upwards."""
+
+    scale: float = 1.0
+    steps: tuple[Step, ...] = ()
+    path: tuple[fx.Node, ...] = ()
+    fold: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """weights @ values: the product, and the nodes between the softmax and it."""
+
+    product: fx.Node
+    values: fx.Node
+    path: tuple[fx.Node, ...]
+    fold: tuple[int, int] | None
+
+
+def scores_of(node: fx.Node) -> Scores | No | None:
+    """Trace the input of a softmax up to the product of queries and keys.
+
+    None if no product is near: this softmax is no attention.
+    """
+    return _trace(node, _Walk())
+
+
+def _trace(node: fx.Node, walk: _Walk) -> Scores | No | None:
+    while len(walk.path) < _LONGEST:
+        kind = tensor_type(node)
+        if kind is None or kind.rank < 2:
+            return None
+        walk = replace(walk, path=(*walk.path, node))
+        if is_call(node, *PRODUCTS):
+            return _product(node, walk)
+        if is_call(node, aten.add, aten.sub):
+            return _trace_sum(node, walk)
+        moved = _step(node, walk)
+        if moved is None:
+            return _unknown(node)
+        if isinstance(moved, No):
+            return moved
+        node, walk = moved
+    return _unknown(node)
+
+
+def _step(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
+    """One operator with a single way up; None if it is not understood."""
+    if same_values(node) or float_cast(node):
+        return source_of(node), walk
+    if is_call(node, aten.expand) and typed(source_of(node)).shape == typed(node).shape:
+        return source_of(node), walk
+    if keeps_last_two(node):
+        fold = fold_between(node)
+        if walk.fold is not None and fold is not None and fold != walk.fold:
+            return No(f"heads are grouped as {walk.fold} and as {fold}", node)
+        return source_of(node), replace(walk, fold=walk.fold or fold)
+    scaled = scaling(node)
+    if scaled is not None:
+        return scaled[0], replace(walk, scale=walk.scale * scaled[1])
+    return _fill(node, walk)
+
+
+def _fill(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
+    found = choices(node)
+    if found is None:
+        return None
+    mask, yes, no = found
+    shape = typed(node).shape
+    keep = _has_shape(yes, shape) and number(no) is not None
+    if not keep and not (_has_shape(no, shape) and number(yes) is not None):
+        return None
+    kind = tensor_type(mask)
+    if kind is None or kind.dtype != DType.BOOL:
+        return No(f"the mask of {called(node)} is {kind}, not bool", node)
+    value = cast(float, number(no if keep else yes)) * walk.scale
+    if not value <= HIDES:
+        return No(f"hidden scores become {value:g}, which need not hide a key", node)
+    if value < torch.finfo(to_torch(typed(node).dtype)).min:
+        value = NEVER
+    step = Fill(mask, keep, value, len(shape))
+    return cast(fx.Node, yes if keep else no), replace(walk, steps=(*walk.steps, step))
+
+
+def _trace_sum(node: fx.Node, walk: _Walk) -> Scores | No | None:
+    """The side that leads to a product holds the scores, the other one is a mask."""
+    shape, alpha = typed(node).shape, node.kwargs.get("alpha", 1)
+    sides = cast(Sequence[object], node.args[:2])
+    minus = -1.0 if is_call(node, aten.sub) else 1.0
+    refusal: No | None = None
+    for scores, other, turned in ((*sides, False), (*reversed(sides), True)):
+        if not _has_shape(scores, shape) or alpha != 1:
+            continue
+        kind = tensor_type(other)
+        added = walk.scale if turned else walk.scale * minus
+        below = replace(walk, scale=walk.scale * minus) if turned else walk
+        if kind is not None:
+            step = Add(cast(fx.Node, other), added, len(shape))
+            below = replace(below, steps=(*walk.steps, step))
+        elif not math.isfinite(number(other) or 0.0):
+            continue
+        found = _trace(cast(fx.Node, scores), below)
+        if isinstance(found, Scores) and kind is not None and not kind.dtype.is_float:
+            return No(f"the mask that is added is {kind}, not floating point", node)
+        if isinstance(found, Scores):
+            return found
+        refusal = refusal or found
+    return refusal or _unknown(node)
+
+
+def _product(node: fx.Node, walk: _Walk) -> Scores | No:
+    left, right = cast(tuple[fx.Node, fx.Node], node.args[-2:])
+    scale, steps = walk.scale, walk.steps
+    if is_call(node, aten.baddbmm):
+        beta, alpha = (cast(float, node.kwargs.get(k, 1.0)) for k in ("beta", "alpha"))
+        if beta != 0.0:
+            steps = (*steps, Add(source_of(node), scale * beta, 3))
+        scale *= alpha
+    if typed(left).rank != typed(right).rank or not 2 <= typed(left).rank <= 4:
+        return No(f"queries are {typed(left)} and transposed keys {typed(right)}; "
+                  "both must have rank 2, 3 or 4", node)  # fmt: skip
+    left, scale = _unscaled(left, scale)
+    right, scale = _unscaled(right, scale)
+    if not math.isfinite(scale):
+        return No(f"the scale is {scale}", node)
+    settled = _settled(steps)
+    if settled is None:
+        return No("a key is hidden by a moderate number next to another mask, "
+                  "so that a wholly hidden row depends on both", node)  # fmt: skip
+    return Scores(left, right, scale, settled, walk.path, walk.fold)
+
+
+def _settled(steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
+    """The steps with fills that absorb every score; None if that would change what they mean.
+
+    where(m, s, -1e9) is -1e9 whatever s is, but s - 1e9 is not, so the fill is made the lowest
+    number. A wholly hidden row averages over all keys either way, if it is the only mask.
+    """
+    fills = {s.value for s in steps if isinstance(s, Fill) and s.value != NEVER}
+    if all(value <= _ABSORBED for value in fills):
+        return steps
+    if len(fills) > 1 or any(isinstance(s, Add) for s in steps):
+        return None
+    return tuple(
+        replace(s, value=LOWEST) if isinstance(s, Fill) and s.value != NEVER else s for s in steps
+    )
+
+
+def _unscaled(node: fx.Node, scale: float) -> tuple[fx.Node, float]:
+    """An operand of the product without copies and scalings."""
+    while True:
+        scaled = scaling(node)
+        if scaled is not None:
+            node, scale = scaled[0], scale * scaled[1]
+        elif same_values(node):
+            node = source_of(node)
+        else:
+            return node, scale
+
+
+def weighted_values(softmax: fx.Node) -> Weighted | No | None:
+    """Follow the result of a softmax down to its product with the values.
+
+    None if no product is near: this softmax is no attention.
+    """
+    node, path, elsewhere = softmax, [softmax], None
+    fold: tuple[int, int] | None = None
+    while len(path) < _LONGEST:
+        users = list(node.users)
+        onward = next((u for u in users if _passes_on(u, node) or _multiplies(u, node)), None)
+        if onward is None:
+            return _altered(users)
+        elsewhere = elsewhere or next((u for u in users if u is not onward), None)
+        if _multiplies(onward, node):
+            if elsewhere is not None:
+                return No(f"the attention weights are used elsewhere, by {elsewhere.name}", softmax)
+            return Weighted(onward, cast(fx.Node, onward.args[1]), tuple(path), fold)
+        fold = fold or (fold_between(onward) if keeps_last_two(onward) else None)
+        path.append(onward)
+        node = onward
+    return None
+
+
+def _passes_on(user: fx.Node, node: fx.Node) -> bool:
+    passing = same_values(user) or float_cast(user) or keeps_last_two(user)
+    return passing and user.args[0] is node
+
+
+def _multiplies(user: fx.Node, node: fx.Node) -> bool:
+    return is_call(user, aten.matmul, aten.bmm) and user.args[0] is node
+
+
+def _altered(users: Sequence[fx.Node]) -> No | None:
+    """A near miss if one operator stands between the weights and the values."""
+    for user in users:
+        if user.op != "call_function" or tensor_type(user) is None:
+            continue
+        for after in user.users:
+            while _passes_on(after, user) and len(after.users) == 1:
+                user, after = after, next(iter(after.users))
+            if _multiplies(after, user):
+                name = called(next(u for u in users if u.op == "call_function"))
+                return No(f"the attention weights pass through {name} before they meet the values")
+    return None
+
+
+def fold_between(view: fx.Node) -> tuple[int, int] | None:
+    """(batch, heads) if a view goes between [batch*heads, ...] and [batch, heads, ...]."""
+    shapes = sorted((typed(source_of(view)).shape, typed(view).shape), key=len)
+    if [len(s) for s in shapes] == [3, 4] and shapes[1][0] * shapes[1][1] == shapes[0][0]:
+        return shapes[1][0], shapes[1][1]
+    return None
+
+
+def _has_shape(value: object, shape: tuple[int, ...]) -> bool:
+    kind = tensor_type(value)
+    return kind is not None and kind.shape == shape and kind.dtype.is_float
+
+
+def _unknown(node: fx.Node) -> No | None:
+    """A near miss if queries and keys were multiplied a little further up."""
+    near = [node]
+    for _ in range(4):
+        near = [source for n in near for source in n.all_input_nodes][:8]
+        if any(is_call(n, *PRODUCTS) for n in near):
+            return No(f"the scores pass through {called(node)} before the softmax", node)
+    return None

@@ -1,0 +1,225 @@
+"""Fuses attention, whole or decomposed into products and softmax, into the `attention` operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from torch import fx
+from torch._ops import OpOverload
+
+from forge_ugc.npuir.types import DType, TensorType
+from forge_ugc.ops.attention import Attention
+from forge_ugc.ops.core.schema import parameters
+from forge_ugc.passes.attention_band import Band
+from forge_ugc.passes.attention_heads import keys_of, lift, share_heads
+from forge_ugc.passes.attention_mask import NEVER, Add, Fill, Frame, Mask, Step, build_mask
+from forge_ugc.passes.attention_peeling import bare, source_of, typed, upcast
+from forge_ugc.passes.attention_scores import (
+    Scores,
+    Weighted,
+    fold_between,
+    scores_of,
+    weighted_values,
+)  # fmt: skip
+from forge_ugc.passes.base import No, Rewrite, RewritePass, graph_pass
+from forge_ugc.passes.graph import aten, emit, is_call, tensor_type
+from forge_ugc.passes.replacing import erase_dead, replace
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An attention: operands as the model has them, and what the new node replaces."""
+
+    q: fx.Node
+    k: fx.Node
+    v: fx.Node
+    steps: tuple[Step, ...]
+    frame: Frame
+    scale: float
+    causal: bool
+    empty_rows: str
+    replaced: fx.Node
+
+
+class _Fusion(Rewrite):
+    """What both rewrites share: the masks of one run, which layers have in common."""
+
+    def __init__(self) -> None:
+        self._masks: dict[tuple[object, ...], Mask] = {}
+
+    def _fuse(self, found: _Found) -> fx.Node:
+        """Put the operator in; every condition has been checked."""
+        old, by, frame = found.replaced, self.name, found.frame
+        before = old.prev
+        q, k, v = (lift(x, frame, old, by) for x in (found.q, found.k, found.v))
+        q, k, v = share_heads(q, k, v, old, by)
+        key = (found.steps, frame)
+        if key not in self._masks:
+            self._masks[key] = build_mask(old, found.steps, frame, by)
+        mask = self._masks[key]
+        band = Band(None, 0) if found.causal else mask.band
+        mask = Mask(band, mask.operand)
+        config = Attention(
+            scale=found.scale,
+            left=band.left,
+            right=band.right,
+            empty_rows=found.empty_rows if mask.may_hide_all(frame) else "zero",
+        )
+        operands = [q, k, v] if mask.operand is None else [q, k, v, mask.operand]
+        fused = emit(old, config, operands, by=by)
+        fused.meta["note"] = f"mask: {mask}"
+        made = _between(before, old)
+        replace(*_lowered(old, fused, by))
+        erase_dead(made)
+        return fused
+
+
+class FuseScaledDotProductAttention(_Fusion):
+    """scaled_dot_product_attention(q, k, v, mask)  ->  attention(q, k, v) {right = 0}"""  # noqa: D415
+
+    name = "sdpa"
+    anchors = (aten.scaled_dot_product_attention.default,)
+
+    def apply(self, node: fx.Node) -> fx.Node | No | None:
+        arguments = _arguments(node)
+        q, k, v = (cast(fx.Node, arguments[name]) for name in ("query", "key", "value"))
+        rank = typed(q).rank
+        if arguments["dropout_p"] != 0.0:
+            return No(f"dropout_p={arguments['dropout_p']} draws random numbers")
+        if not 2 <= rank <= 4 or {typed(k).rank, typed(v).rank} != {rank}:
+            return No(f"q, k and v are {typed(q)}, {typed(k)} and {typed(v)}; "
+                      "they must have one rank of 2, 3 or 4")  # fmt: skip
+        if arguments["enable_gqa"] and rank != 4:
+            return No(f"grouped queries of rank {rank} have no head axis")
+        steps: tuple[Step, ...] = ()
+        mask = arguments["attn_mask"]
+        if isinstance(mask, fx.Node):
+            boolean = typed(mask).dtype == DType.BOOL
+            steps = (Fill(mask, True, NEVER, rank) if boolean else Add(mask, 1.0, rank),)
+        scale = arguments["scale"]
+        frame = _frame(typed(node), typed(k).shape[-2], None)
+        return self._fuse(_Found(
+            q, k, v, steps, frame,
+            typed(q).shape[-1] ** -0.5 if scale is None else float(cast(float, scale)),
+            bool(arguments["is_causal"]), "zero", node,
+        ))  # fmt: skip
+
+
+class FuseSoftmaxChain(_Fusion):
+    """softmax(q @ k.T * scale + mask) @ v  ->  attention(q, k, v, mask) {scale}"""  # noqa: D415
+
+    name = "softmax-attention"
+    anchors: ClassVar = (aten.softmax.int, aten._softmax.default)
+
+    def apply(self, node: fx.Node) -> fx.Node | No | None:
+        weighted = weighted_values(node)
+        scores = None if weighted is None else scores_of(source_of(node))
+        if scores is None or weighted is None:
+            return None
+        for outcome in (weighted, scores):
+            if isinstance(outcome, No):
+                return outcome
+        return self._checked(node, cast(Scores, scores), cast(Weighted, weighted))
+
+    def _checked(self, softmax: fx.Node, scores: Scores, weighted: Weighted) -> fx.Node | No:
+        axis, rank = cast(int, softmax.args[1]), typed(softmax).rank
+        if axis % rank != rank - 1:
+            return No(f"the softmax runs over axis {axis}, not over the keys")
+        for node, below in zip(scores.path, (softmax, *scores.path), strict=False):
+            other = next((user for user in node.users if user is not below), None)
+            if other is not None:
+                return No(f"the scores are used elsewhere, by {other.name}", node)
+        v, product = weighted.values, weighted.product
+        ranks = {typed(x).rank for x in (scores.left, v, product)}
+        if len(ranks) != 1:
+            return No(f"queries are {typed(scores.left)} and values {typed(v)}", product)
+        dtype = typed(product).dtype
+        q, right = (_in_type(x, dtype) for x in (scores.left, scores.right))
+        if not {typed(x).dtype for x in (q, right, v)} == {dtype}:
+            return No(f"queries are {typed(q)}, transposed keys {typed(right)} and values "
+                      f"{typed(v)}: one type is needed", product)  # fmt: skip
+        fold = scores.fold or weighted.fold or _fold_of(q, v, product)
+        if (
+            fold is not None
+            and typed(product).rank == 3
+            and fold[0] * fold[1] != typed(product).shape[0]
+        ):
+            return No(f"heads are grouped as {fold} around {typed(product)}", product)
+        frame = _frame(typed(product), typed(v).shape[-2], fold)
+        k = keys_of(right, product, self.name)
+        return self._fuse(_Found(
+            q, k, v, scores.steps, frame, scores.scale, False, "nan", product
+        ))  # fmt: skip
+
+
+@graph_pass("fuse-attention")
+class FuseAttention(RewritePass):
+    """Attention in either form becomes one operator that knows its mask as a band where it can.
+
+    Undoes the repetition of key and value heads, recovers untransposed keys, folds every scale.
+    Scores and values of hidden keys are taken to be finite.
+    """
+
+    rewrites = (FuseScaledDotProductAttention, FuseSoftmaxChain)
+
+
+def _arguments(node: fx.Node) -> dict[str, object]:
+    """Every argument by name, defaults included."""
+    rows = parameters(cast(OpOverload, node.target))
+    given = dict(zip((row[0] for row in rows), node.args, strict=False))
+    return {row[0]: row[2] for row in rows} | given | node.kwargs
+
+
+def _frame(result: TensorType, keys: int, fold: tuple[int, int] | None) -> Frame:
+    if result.rank == 4:
+        batch, heads = result.shape[:2]
+    elif result.rank == 3:
+        batch, heads = fold or (result.shape[0], 1)
+    else:
+        batch, heads = 1, 1
+    return Frame(batch, heads, result.shape[-2], keys)
+
+
+def _fold_of(q: fx.Node, v: fx.Node, product: fx.Node) -> tuple[int, int] | None:
+    """How heads are grouped in rank 3, from the views around the chain."""
+    for view in (bare(q), bare(v), *product.users):
+        if is_call(view, aten.view, aten.reshape, aten._unsafe_view):
+            fold = fold_between(view)
+            if fold is not None and typed(view).shape[-2:] == typed(source_of(view)).shape[-2:]:
+                return fold
+    return None
+
+
+def _in_type(node: fx.Node, dtype: DType) -> fx.Node:
+    """The node, or what it casts up from, in this type."""
+    found = node
+    while typed(found).dtype != dtype and upcast(found):
+        found = bare(source_of(found))
+    return found if typed(found).dtype == dtype else node
+
+
+def _lowered(old: fx.Node, fused: fx.Node, by: str) -> tuple[fx.Node, fx.Node]:
+    """(node to replace, its replacement of the same shape)."""
+    kind = typed(old)
+    if kind.rank == 4:
+        return old, fused
+    only = next(iter(old.users)) if len(old.users) == 1 else None
+    if kind.rank == 3 and only is not None and tensor_type(only) is not None:
+        regroups = is_call(only, aten.view, aten.reshape, aten._unsafe_view)
+        if regroups and typed(only).shape == typed(fused).shape:
+            return only, fused
+    if kind.rank == 3 and typed(fused).shape[1] == 1:
+        return old, emit(old, aten.squeeze.dim, [fused, 1], by=by)
+    return old, emit(old, aten.reshape.default, [fused, list(kind.shape)], by=by)
+
+
+def _between(before: fx.Node, after: fx.Node) -> Sequence[fx.Node]:
+    """The nodes that stand between two others."""
+    nodes = []
+    node = before.next
+    while node is not after:
+        nodes.append(node)
+        node = node.next
+    return nodes
