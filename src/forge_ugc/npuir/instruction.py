@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NewType
 
@@ -132,7 +132,9 @@ class Instruction:
 
     def with_results(self, results: tuple[Result, ...]) -> Instruction:
         """The same instruction with other results."""
-        return replace(self, results=results)
+        return Instruction(
+            results, self.opcode, self.operands, self.attributes, self.device, self.location
+        )
 
     @property
     def is_view(self) -> bool:

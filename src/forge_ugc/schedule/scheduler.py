@@ -69,13 +69,15 @@ def schedule(program: Program, affinity: bool = True) -> tuple[Program, Schedule
     if not affinity or before == 0:
         return program, ScheduleStats(transitions_before=before, transitions_after=before, moved=0)
     graph = dependencies(program)
-    limit = LIVE_GROWTH * _live_bytes(program)
+    live_bytes = -1
     for window in WINDOWS:
         order, after = _best_order(graph, window)
         if after >= before:
             break
+        if live_bytes < 0:
+            live_bytes = _live_bytes(program)
         ordered = _reordered(program, order)
-        if _live_bytes(ordered) <= limit:
+        if _live_bytes(ordered) <= LIVE_GROWTH * live_bytes:
             stats = ScheduleStats(
                 transitions_before=before,
                 transitions_after=after,

@@ -12,6 +12,7 @@ from torch._ops import OpOverload
 from forge_ugc.errors import UnsupportedOperatorError
 from forge_ugc.npuir.instruction import Attribute, Operand, Symbol
 from forge_ugc.npuir.types import DType
+from forge_ugc.ops.core.op import load_all
 from forge_ugc.ops.core.torch_types import from_torch, to_torch
 
 _FORMATS = {
@@ -33,11 +34,13 @@ def opcode_of(overload: OpOverload) -> str:
 
 @lru_cache(maxsize=4096)
 def overload_of(opcode: str) -> OpOverload:
-    """The PyTorch operator of an opcode. Looks names up and never imports anything.
+    """The PyTorch operator of an opcode. Looks names up and imports nothing but our operators.
 
     Raises:
         UnsupportedOperatorError: no such operator is registered in this process.
     """
+    if "." not in opcode:
+        load_all()
     namespace, name, variant = (
         ("forge", opcode, "default") if "." not in opcode else [*opcode.split("."), "", ""][:3]
     )
