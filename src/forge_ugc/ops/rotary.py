@@ -19,7 +19,7 @@ class Rotary(Op):
     cos, sin: one shape that broadcasts to x's, last axis R (one value per element: the pair's two
     values may differ) or R/2 (one value per pair). The result has x's shape and the promotion of
     the dtypes; every multiplication and addition rounds to the promotion of its operands. Its
-    layout is that of x if all of x is turned with R values, else row-major.
+    layout is that of x if `rotary_dim` is None and cos holds D values, else row-major.
     Source: Su et al. 2021, "RoFormer", section 3.4.2.
     """
 
@@ -43,7 +43,7 @@ class Rotary(Op):
         require(fits, f"cos is {cos}, which does not broadcast to x {x}")
         dtype = torch.promote_types(to_torch(x.dtype), to_torch(cos.dtype))
         dtype = torch.promote_types(dtype, to_torch(sin.dtype))
-        whole = turned == x.shape[-1] == cos.shape[-1]
+        whole = self.rotary_dim is None and cos.shape[-1] == turned
         packed = like(x) if whole else x.contiguous()
         return packed.with_dtype(from_torch(dtype))
 

@@ -93,45 +93,54 @@ class Rewrite(ABC):
 
 
 class RewritePass(GraphPass):
-    """A pass that tries a list of rewrites at every node, in topological order."""
+    """A pass that tries a list of rewrites at every node, in topological order.
+
+    A pass with `stages` walks the graph once a stage, so that a later stage meets what the stages
+    before it have made; `rewrites` then holds all of them.
+    """
 
     rewrites: ClassVar[tuple[type[Rewrite], ...]]
+    stages: ClassVar[tuple[tuple[type[Rewrite], ...], ...]] = ()
 
     def run(self, graph_module: fx.GraphModule, options: Options) -> PassResult:
         fired: list[Fired] = []
         missed: list[NearMiss] = []
-        by_target = self._table(options)
-        for node in calls(graph_module.graph):
-            for rewrite in by_target.get(node.target, ()):
-                if node._erased:
-                    break
-                place, name = location(node), node.name
-                outcome = rewrite.apply(node)
-                if isinstance(outcome, No):
-                    at = outcome.at or node
-                    missed.append(
-                        NearMiss(rule=rewrite.name, node=at.name, reason=outcome.reason,
-                                 location=location(at))
-                    )  # fmt: skip
-                elif outcome is not None:
-                    note = outcome.meta.get("note")
-                    what = f"{name} -> {outcome.target}" + (f" ({note})" if note else "")
-                    fired.append(
-                        Fired(rule=rewrite.name, node=outcome.name, what=what, location=place)
-                    )
+        for stage in self.stages or (self.rewrites,):
+            by_target = _table(stage, options)
+            for node in calls(graph_module.graph):
+                for rewrite in by_target.get(node.target, ()):
+                    if node._erased:
+                        break
+                    _try(rewrite, node, fired, missed)
         return PassResult(changed=len(fired), details=tuple(fired), near_misses=tuple(missed))
 
-    def _table(self, options: Options) -> dict[object, list[Rewrite]]:
-        table: dict[object, list[Rewrite]] = {}
-        for cls in self.rewrites:
-            off = cls.name in options.disable or cls.tier > options.fusion_aggressiveness
-            if off or options.fusion_aggressiveness == 0.0:
-                continue
-            rewrite = cls()
-            for anchor in cls.anchors:
-                for target in _overloads(anchor):
-                    table.setdefault(target, []).append(rewrite)
-        return table
+
+def _try(rewrite: Rewrite, node: fx.Node, fired: list[Fired], missed: list[NearMiss]) -> None:
+    outcome = rewrite.apply(node)
+    if isinstance(outcome, No):
+        at = outcome.at or node
+        missed.append(
+            NearMiss(rule=rewrite.name, node=at.name, reason=outcome.reason, location=location(at))
+        )
+    elif outcome is not None:
+        note = outcome.meta.get("note")
+        what = f"{node.name} -> {outcome.target}" + (f" ({note})" if note else "")
+        fired.append(
+            Fired(rule=rewrite.name, node=outcome.name, what=what, location=location(node))
+        )
+
+
+def _table(rewrites: Sequence[type[Rewrite]], options: Options) -> dict[object, list[Rewrite]]:
+    table: dict[object, list[Rewrite]] = {}
+    for cls in rewrites:
+        off = cls.name in options.disable or cls.tier > options.fusion_aggressiveness
+        if off or options.fusion_aggressiveness == 0.0:
+            continue
+        rewrite = cls()
+        for anchor in cls.anchors:
+            for target in _overloads(anchor):
+                table.setdefault(target, []).append(rewrite)
+    return table
 
 
 @lru_cache(maxsize=1024)

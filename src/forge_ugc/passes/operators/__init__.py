@@ -1,0 +1,1 @@
+"""The rewrites of the pass `fuse-operators`, one a file."""
