@@ -7,6 +7,7 @@ import re
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -364,6 +365,8 @@ def test_unknown_operator_is_named_with_its_instruction() -> None:
         "%1 = aten.view.default(%0) {size = [99999999999999999999999]} : f32[4,8]",
         "%1 = a.b.c.d.e(%0) : f32[4,8]",
         '%1 = ""(%0) : f32[4,8]',
+        "%1 = aten.relu.default.extra(%0) : f32[4,8]",
+        "%1 = aten.relu_.default(%0) : f32[4,8]",
         '%1 = "."(%0) : f32[4,8]',
         '%1 = "a b.\\n.c"(%0) : f32[4,8]',
         '%1 = "__class__.x.default"(%0) : f32[4,8]',
@@ -374,6 +377,21 @@ def test_unknown_operator_is_named_with_its_instruction() -> None:
 def test_hostile_instructions_end_in_a_forge_error(line: str) -> None:
     with pytest.raises((VerificationError, UnsupportedOperatorError)):
         verify(program(f'input %0 "x" : f32[4,8]\n{line}'), infer)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'aten.save.default(%0) {{filename = "{path}"}}',
+        '%1 = aten.from_file.default() {{filename = "{path}", shared = true, size = 4}} : f32[4]',
+    ],
+    ids=["save", "from_file"],
+)
+def test_operators_that_reach_outside_are_refused(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "written"
+    with pytest.raises(UnsupportedOperatorError):
+        verify(program(f'input %0 "x" : f32[4,8]\n{line.format(path=path)}'), infer)
+    assert not path.exists()
 
 
 def test_type_rule_is_called_once_for_equal_instructions() -> None:

@@ -11,7 +11,7 @@ from forge_ugc.errors import ForgeError, VerificationError
 from forge_ugc.npuir.instruction import Attribute
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.op import lookup
-from forge_ugc.ops.core.schema import overload_of, unbind
+from forge_ugc.ops.core.schema import is_mutable, overload_of, unbind
 from forge_ugc.ops.core.torch_types import empty, type_of
 
 TypedOperand = Any  # TensorType | number | None | tuple of those
@@ -60,11 +60,14 @@ def _evaluate(
     if ours is not None:
         kinds = ours(**attributes).infer(*operands)
         return tuple((k, 0) for k in (kinds if isinstance(kinds, tuple) else (kinds,)))
-    args, kwargs = unbind(overload_of(opcode), [_on_meta(o) for o in operands], attributes)
+    overload = overload_of(opcode)
+    if is_mutable(overload):
+        raise VerificationError(f"{opcode} writes to its operands; programs are functional")
+    args, kwargs = unbind(overload, [_on_meta(o) for o in operands], attributes)
     if "device" in kwargs:
         kwargs["device"] = torch.device("meta")
     args = [torch.device("meta") if isinstance(a, torch.device) else a for a in args]
-    out = overload_of(opcode)(*args, **kwargs)
+    out = overload(*args, **kwargs)
     results = out if isinstance(out, tuple | list) else (out,)
     return tuple((type_of(r), int(r.storage_offset())) for r in results if r is not None)
 

@@ -32,26 +32,36 @@ def opcode_of(overload: OpOverload) -> str:
     return f"{overload.namespace}.{overload._opname}.{overload._overloadname}"
 
 
+# TorchScript's own operators (`aten.save`, `prim.Print`) resolve too, but have no kernel in
+# the dispatcher; this one has, and opens a file.
+_REACH_OUTSIDE = frozenset({"aten.from_file.default", "aten.from_file.out"})
+
+
 @lru_cache(maxsize=4096)
 def overload_of(opcode: str) -> OpOverload:
     """The PyTorch operator of an opcode. Looks names up and imports nothing but our operators.
 
     Raises:
-        UnsupportedOperatorError: no such operator is registered in this process.
+        UnsupportedOperatorError: no such operator is registered in this process, or it does more
+            than compute tensors (text from elsewhere must not be able to write files).
     """
     if "." not in opcode:
         load_all()
-    namespace, name, variant = (
-        ("forge", opcode, "default") if "." not in opcode else [*opcode.split("."), "", ""][:3]
-    )
+    parts = opcode.split(".") if "." in opcode else ["forge", opcode, "default"]
     try:
+        namespace, name, variant = parts
         torch._C._get_schema(f"{namespace}::{name}", "" if variant == "default" else variant)
         found = getattr(getattr(getattr(torch.ops, namespace), name), variant)
-    except (RuntimeError, AttributeError) as error:
+    except (ValueError, RuntimeError, AttributeError) as error:
         raise UnsupportedOperatorError(
             f"no operator is registered under the opcode {opcode!r}",
             fix="import the Python package that registers it before loading the program",
         ) from error
+    if not torch._C._dispatch_has_kernel(found._name) or opcode in _REACH_OUTSIDE:
+        raise UnsupportedOperatorError(
+            f"the operator {opcode!r} may not stand in a program",
+            why="it reaches beyond tensors, to files or the interpreter",
+        )
     return cast(OpOverload, found)
 
 
