@@ -201,9 +201,7 @@ def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> Compile
     signature = signature_from_json(artifact.extra["signature"])
     output = structure_from_json(artifact.extra["output"], output_types)
     executable = backend.compile(artifact.program, artifact.tensors)
-    return CompiledModel(
-        artifact.program, artifact.tensors, signature, output, executable, None
-    )
+    return CompiledModel(artifact.program, artifact.tensors, signature, output, executable, None)
 
 
 def _restore(

@@ -57,7 +57,28 @@ def forge_ugc(
         i for i, x in enumerate(example_inputs)
         if isinstance(x, nn.Parameter) or getattr(x, "_dynamo_static_input_type", None)
     ]  # fmt: skip
-    return torch.compiler.disable(_Specializer(graph_module, static, target, chosen))
+    numbers = _unwrap_numbers(graph_module)
+    return torch.compiler.disable(_Specializer(graph_module, static, numbers, target, chosen))
+
+
+def _unwrap_numbers(graph_module: fx.GraphModule) -> frozenset[int]:
+    """Positions of the inputs that are Python floats wrapped in tensors.
+
+    Dynamo passes a float that changed between calls as a scalar tensor, and the graph reads it with
+    `.item()`. Here the input becomes the number itself, and each value gets a program of its own.
+    """
+    found = set()
+    placeholders = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
+    for index, node in enumerate(placeholders):
+        users = list(node.users)
+        if users and all(u.op == "call_method" and u.target == "item" for u in users):
+            for user in users:
+                user.replace_all_uses_with(node)
+                graph_module.graph.erase_node(user)
+            found.add(index)
+    if found:
+        graph_module.recompile()
+    return frozenset(found)
 
 
 class _Bound(nn.Module):
@@ -86,9 +107,10 @@ class _Bound(nn.Module):
 
 class _Specializer:
     def __init__(
-        self, graph: fx.GraphModule, static: Sequence[int], target: str, options: Options
-    ) -> None:
-        self._graph, self._static = graph, frozenset(static)
+        self, graph: fx.GraphModule, static: Sequence[int], numbers: frozenset[int], target: str,
+        options: Options,
+    ) -> None:  # fmt: skip
+        self._graph, self._static, self._numbers = graph, frozenset(static), numbers
         self._target, self._options = target, options
         self._programs: OrderedDict[object, Callable[..., Any]] = OrderedDict()
         self._seen: tuple[object, ...] = ()
@@ -99,7 +121,11 @@ class _Specializer:
         if seen != self._seen:
             self._programs.clear()
             self._seen = seen
-        rest = [_plain(x) for i, x in enumerate(inputs) if i not in self._static]
+        rest = [
+            x.item() if i in self._numbers and isinstance(x, torch.Tensor) else _plain(x)
+            for i, x in enumerate(inputs)
+            if i not in self._static
+        ]
         key = tuple((tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else x for x in rest)
         program = self._programs.get(key)
         if program is None:

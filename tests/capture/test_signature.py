@@ -84,9 +84,7 @@ def test_unknown_and_doubled_arguments():
 
 def test_a_constant_that_changed():
     text = refusal(signature(X, scale=0.5), X, scale=0.25)
-    assert text.startswith(
-        "argument 'scale' is 0.25, but a constant 0.5 in the compiled program\n"
-    )
+    assert text.startswith("argument 'scale' is 0.25, but a constant 0.5 in the compiled program\n")
 
 
 def test_a_number_where_a_tensor_was():

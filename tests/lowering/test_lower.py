@@ -85,7 +85,11 @@ def test_constants_that_overlap_without_an_owner_get_one():
     left, right = base[1:6], base[4:9]
     table = build_table([("left", left), ("right", right)])
     names = [(c.name, str(c.type), c.view and c.view.offset_bytes) for c in table.declarations]
-    assert names == [("left.storage", "u8[36]", None), ("left", "f32[5]", 4), ("right", "f32[5]", 16)]
+    assert names == [
+        ("left.storage", "u8[36]", None),
+        ("left", "f32[5]", 4),
+        ("right", "f32[5]", 16),
+    ]
     stored = table.tensors["left.storage"].view(torch.float32)
     assert stored.tolist() == base[:9].tolist()
 

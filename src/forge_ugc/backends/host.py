@@ -182,7 +182,12 @@ class HostExecutable(Executable):
 
     def _view_step(self, result: Result) -> Step:
         root = self._roots[result.reg]
-        base, offset, reg, kind = cast(Reg, root.base).id, root.offset_bytes, result.reg.id, result.type
+        base, offset, reg, kind = (
+            cast(Reg, root.base).id,
+            root.offset_bytes,
+            result.reg.id,
+            result.type,
+        )
 
         def run(values: list[torch.Tensor | None]) -> None:
             values[reg] = view_of(cast(torch.Tensor, values[base]), offset, kind)

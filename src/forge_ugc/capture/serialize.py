@@ -150,4 +150,6 @@ def _type(dtype: str, shape: Sequence[int], strides: Sequence[int]) -> TensorTyp
 
 
 def _damaged(what: str) -> ArtifactError:
-    return ArtifactError(f"the artifact is damaged: it does not hold {what}", fix="save the model again")
+    return ArtifactError(
+        f"the artifact is damaged: it does not hold {what}", fix="save the model again"
+    )

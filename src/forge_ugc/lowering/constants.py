@@ -73,9 +73,7 @@ def _resolve(
         key = _key(tensor)
         if key not in known:
             offset = tensor.storage_offset() * tensor.element_size() - low
-            declarations.append(
-                ConstDecl(name, type_of(tensor), ViewOf(Const(base_name), offset))
-            )
+            declarations.append(ConstDecl(name, type_of(tensor), ViewOf(Const(base_name), offset)))
             known[key] = name
         name_of[id(tensor)] = known[key]
 

@@ -149,9 +149,7 @@ class _Lowering:
         if kinds is None or (isinstance(kinds, tuple) and None in kinds):
             raise InternalError(f"{node.name} ({target}) has no type", where=str(location(node)))
         several = kinds if isinstance(kinds, tuple) else (kinds,)
-        results = tuple(
-            Result(self.new_reg(k), k) for k in (_own_memory(k) for k in several)
-        )
+        results = tuple(Result(self.new_reg(k), k) for k in (_own_memory(k) for k in several))
         self.append(node, results, opcode, operands, attributes)
         refs = tuple(r.reg for r in results)
         self.value[node] = refs if isinstance(kinds, tuple) else refs[0]
@@ -179,7 +177,11 @@ class _Lowering:
         for kind, offset in described:
             reg = self.new_reg(kind)
             self.root[reg] = self.root[base]
-            size = self.types[base].dtype.size_bytes if kind.dtype is self.types[base].dtype else kind.dtype.size_bytes
+            size = (
+                self.types[base].dtype.size_bytes
+                if kind.dtype is self.types[base].dtype
+                else kind.dtype.size_bytes
+            )
             results.append(Result(reg, kind, ViewOf(base, offset * size)))
         self.append(node, tuple(results), opcode, operands, attributes)
         refs = tuple(r.reg for r in results)
@@ -188,9 +190,7 @@ class _Lowering:
     def describe_view(
         self, opcode: str, operands: tuple[Operand, ...], attributes: Mapping[str, Attribute]
     ) -> tuple[tuple[TensorType, int], ...]:
-        kinds = tuple(
-            self.types[o] if isinstance(o, Reg | Const | State) else o for o in operands
-        )
+        kinds = tuple(self.types[o] if isinstance(o, Reg | Const | State) else o for o in operands)
         key = (opcode, kinds, tuple(attributes.items()))
         if key not in self.views:
             self.views[key] = infer_views(opcode, kinds, attributes)
@@ -233,7 +233,9 @@ class _Lowering:
         stores = self.captured.stores
         split = len(values) - len(stores)
         user, stored = cast(list[Ref], values[:split]), cast(list[Ref], values[split:])
-        placeholders = {n.name: self.value[n] for n in self.module.graph.nodes if n.op == "placeholder"}
+        placeholders = {
+            n.name: self.value[n] for n in self.module.graph.nodes if n.op == "placeholder"
+        }
         fqn = {str(n.target): self.value[n] for n in self.module.graph.nodes if is_state(n)}
         targets: list[Ref] = []
         for t in stores:

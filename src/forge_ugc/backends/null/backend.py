@@ -11,7 +11,9 @@ from forge_ugc.backends.host import HostExecutable, has_cpu_kernel
 from forge_ugc.npuir.instruction import Device, Instruction
 from forge_ugc.npuir.program import Program
 
-_MATRIX = frozenset({"aten.linear", "aten.matmul", "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm"})
+_MATRIX = frozenset(
+    {"aten.linear", "aten.matmul", "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm"}
+)
 
 
 @register("null", devices=("accelerator", "cpu"))
