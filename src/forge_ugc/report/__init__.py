@@ -1,0 +1,1 @@
+"""Reports: the figures of a compilation as text, tables and JSON."""
