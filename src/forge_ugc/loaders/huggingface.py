@@ -40,7 +40,7 @@ def load(spec: str, request: Request) -> LoadedModel:
         )
     except _LOAD_ERRORS as error:
         raise _cannot_load(spec, error) from error
-    tokenizer, note = _tokenizer(transformers, source)
+    tokenizer, note = tokenizer_of(transformers, source)
     return _loaded(module, request, tokenizer, f"{spec}{note}")
 
 
@@ -129,7 +129,8 @@ def _set_layers(config: Any, layers: int, source: str) -> None:  # noqa: ANN401 
     text.num_hidden_layers = layers
 
 
-def _tokenizer(transformers: Any, source: str) -> tuple[Tokenizer | None, str]:  # noqa: ANN401 - the package
+def tokenizer_of(transformers: Any, source: str) -> tuple[Tokenizer | None, str]:  # noqa: ANN401 - the package
+    """The tokenizer of a folder or id, or None and a note that says why there is none."""
     folder = Path(source)
     # Without any file, transformers would make a tokenizer of its special tokens alone.
     if folder.is_dir() and not any(any(folder.glob(p)) for p in _TOKENIZER_FILES):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from forge_ugc.loaders import function, gguf_model, huggingface, shapes
+from forge_ugc.loaders import exported, function, gguf_model, huggingface, shapes
 from forge_ugc.loaders.loaded import LoadedModel, Request
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -31,6 +31,7 @@ def load_model(
             `shape:NAME`: a published architecture with random weights (`shapes.names()`);
             `config:FILE_OR_FOLDER`: a Hugging Face config.json with random weights;
             a path that ends in `.gguf`;
+            a path that ends in `.pt2`, which torch.export.save wrote;
             `package.module:function`, which returns (module, args) or (module, args, kwargs);
             a folder or id of Hugging Face. A folder without weights gets random ones.
         tokens, dtype, seed, layers, empty, attention: see `Request`.
@@ -50,6 +51,8 @@ def load_model(
         return huggingface.load_config(Path(spec.removeprefix("config:")), request)
     if spec.endswith(".gguf"):
         return gguf_model.load(Path(spec), request)
+    if spec.endswith(".pt2"):
+        return exported.load(Path(spec), request)
     if _FUNCTION.fullmatch(spec):
         return function.load(spec, request)
     return huggingface.load(spec, request)
