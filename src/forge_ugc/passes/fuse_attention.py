@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+import torch
 from torch import fx
 from torch._ops import OpOverload
 
 from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.attention import Attention
 from forge_ugc.ops.core.schema import parameters
-from forge_ugc.passes.attention_band import Band
-from forge_ugc.passes.attention_heads import keys_of, lift, share_heads
-from forge_ugc.passes.attention_mask import NEVER, Add, Fill, Frame, Mask, Step, build_mask
-from forge_ugc.passes.attention_peeling import bare, source_of, typed, upcast
-from forge_ugc.passes.attention_scores import (
+from forge_ugc.ops.core.torch_types import to_torch
+from forge_ugc.passes.attention.band import Band
+from forge_ugc.passes.attention.einsum import EinsumToMatmul
+from forge_ugc.passes.attention.heads import keys_of, lift, share_heads
+from forge_ugc.passes.attention.mask import build_mask
+from forge_ugc.passes.attention.peeling import bare, fold_between, source_of, typed, upcast
+from forge_ugc.passes.attention.scores import (
+    Factor,
     Scores,
-    Weighted,
-    fold_between,
     scores_of,
-    weighted_values,
+    unscaled,
 )  # fmt: skip
+from forge_ugc.passes.attention.steps import NEVER, Add, Fill, Frame, Mask, Step
+from forge_ugc.passes.attention.weights import Weighted, weighted_values
 from forge_ugc.passes.base import No, Rewrite, RewritePass, graph_pass
 from forge_ugc.passes.graph import aten, emit, is_call, tensor_type
 from forge_ugc.passes.replacing import erase_dead, replace
@@ -30,11 +34,16 @@ from forge_ugc.passes.replacing import erase_dead, replace
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An attention: operands as the model has them, and what the new node replaces."""
+    """An attention: operands as the model has them, and what the new node replaces.
+
+    `turned` says that k is [..., D, S]; `factors` multiply or divide q.
+    """
 
     q: fx.Node
     k: fx.Node
     v: fx.Node
+    turned: bool
+    factors: tuple[Factor, ...]
     steps: tuple[Step, ...]
     frame: Frame
     scale: float
@@ -47,25 +56,26 @@ class _Fusion(Rewrite):
     """What both rewrites share: the masks of one run, which layers have in common."""
 
     def __init__(self) -> None:
-        self._masks: dict[tuple[object, ...], Mask] = {}
+        self._masks: dict[tuple[object, ...], tuple[Mask, bool]] = {}
 
     def _fuse(self, found: _Found) -> fx.Node:
         """Put the operator in; every condition has been checked."""
         old, by, frame = found.replaced, self.name, found.frame
         before = old.prev
-        q, k, v = (lift(x, frame, old, by) for x in (found.q, found.k, found.v))
+        k = keys_of(found.k, old, by) if found.turned else found.k
+        q = found.q
+        for factor in found.factors:
+            q = emit(old, factor.operator, [q, factor.value], by=by)
+        q, k, v = (lift(x, frame, old, by) for x in (q, k, found.v))
+        q, scale = unscaled(q, found.scale)
+        k, scale = unscaled(k, scale)
         q, k, v = share_heads(q, k, v, old, by)
-        key = (found.steps, frame)
-        if key not in self._masks:
-            self._masks[key] = build_mask(old, found.steps, frame, by)
-        mask = self._masks[key]
-        band = Band(None, 0) if found.causal else mask.band
-        mask = Mask(band, mask.operand)
+        mask, may_be_empty = self._mask(found)
         config = Attention(
-            scale=found.scale,
-            left=band.left,
-            right=band.right,
-            empty_rows=found.empty_rows if mask.may_hide_all(frame) else "zero",
+            scale=scale,
+            left=mask.band.left,
+            right=mask.band.right,
+            empty_rows=found.empty_rows if may_be_empty else "zero",
         )
         operands = [q, k, v] if mask.operand is None else [q, k, v, mask.operand]
         fused = emit(old, config, operands, by=by)
@@ -74,6 +84,17 @@ class _Fusion(Rewrite):
         replace(*_lowered(old, fused, by))
         erase_dead(made)
         return fused
+
+    def _mask(self, found: _Found) -> tuple[Mask, bool]:
+        """The mask, and whether it may hide every key of a query. Layers share the node."""
+        key, old = (found.steps, found.frame, found.causal), found.replaced
+        known = self._masks.get(key)
+        if known is not None and (known[0].operand is None or known[0].operand < old):
+            return known
+        mask = build_mask(old, found.steps, found.frame, self.name)
+        mask = Mask(Band(None, 0), mask.operand) if found.causal else mask
+        self._masks[key] = mask, mask.may_hide_all(found.frame)
+        return self._masks[key]
 
 
 class FuseScaledDotProductAttention(_Fusion):
@@ -91,8 +112,13 @@ class FuseScaledDotProductAttention(_Fusion):
         if not 2 <= rank <= 4 or {typed(k).rank, typed(v).rank} != {rank}:
             return No(f"q, k and v are {typed(q)}, {typed(k)} and {typed(v)}; "
                       "they must have one rank of 2, 3 or 4")  # fmt: skip
+        if 0 in (*typed(q).shape, *typed(k).shape):
+            return None
         if arguments["enable_gqa"] and rank != 4:
             return No(f"grouped queries of rank {rank} have no head axis")
+        groups = {typed(x).shape[1] for x in (k, v)} - {1} if rank == 4 else set()
+        if len(groups) > 1:
+            return No(f"keys have {typed(k).shape[1]} heads and values {typed(v).shape[1]}")
         steps: tuple[Step, ...] = ()
         mask = arguments["attn_mask"]
         if isinstance(mask, fx.Node):
@@ -101,7 +127,7 @@ class FuseScaledDotProductAttention(_Fusion):
         scale = arguments["scale"]
         frame = _frame(typed(node), typed(k).shape[-2], None)
         return self._fuse(_Found(
-            q, k, v, steps, frame,
+            q, k, v, False, (), steps, frame,
             typed(q).shape[-1] ** -0.5 if scale is None else float(cast(float, scale)),
             bool(arguments["is_causal"]), "zero", node,
         ))  # fmt: skip
@@ -111,12 +137,12 @@ class FuseSoftmaxChain(_Fusion):
     """softmax(q @ k.T * scale + mask) @ v  ->  attention(q, k, v, mask) {scale}"""  # noqa: D415
 
     name = "softmax-attention"
-    anchors: ClassVar = (aten.softmax.int, aten._softmax.default)
+    anchors: ClassVar = (aten.softmax.int, aten._softmax.default, aten._safe_softmax.default)
 
     def apply(self, node: fx.Node) -> fx.Node | No | None:
         weighted = weighted_values(node)
         scores = None if weighted is None else scores_of(source_of(node))
-        if scores is None or weighted is None:
+        if scores is None or weighted is None or 0 in typed(node).shape:
             return None
         for outcome in (weighted, scores):
             if isinstance(outcome, No):
@@ -136,6 +162,10 @@ class FuseSoftmaxChain(_Fusion):
         if len(ranks) != 1:
             return No(f"queries are {typed(scores.left)} and values {typed(v)}", product)
         dtype = typed(product).dtype
+        for node in (*weighted.path, *scores.path):
+            if not _at_least(typed(node).dtype, dtype):
+                return No(f"the chain from {typed(scores.left)} to {typed(product)} rounds to "
+                          f"{typed(node).dtype.value} on its way", node)  # fmt: skip
         q, right = (_in_type(x, dtype) for x in (scores.left, scores.right))
         if not {typed(x).dtype for x in (q, right, v)} == {dtype}:
             return No(f"queries are {typed(q)}, transposed keys {typed(right)} and values "
@@ -148,9 +178,10 @@ class FuseSoftmaxChain(_Fusion):
         ):
             return No(f"heads are grouped as {fold} around {typed(product)}", product)
         frame = _frame(typed(product), typed(v).shape[-2], fold)
-        k = keys_of(right, product, self.name)
+        empty_rows = "zero" if is_call(softmax, aten._safe_softmax) else "nan"
         return self._fuse(_Found(
-            q, k, v, scores.steps, frame, scores.scale, False, "nan", product
+            q, right, v, True, scores.factors, scores.steps, frame, scores.scale, False,
+            empty_rows, product,
         ))  # fmt: skip
 
 
@@ -162,7 +193,7 @@ class FuseAttention(RewritePass):
     Scores and values of hidden keys are taken to be finite.
     """
 
-    rewrites = (FuseScaledDotProductAttention, FuseSoftmaxChain)
+    rewrites = (EinsumToMatmul, FuseScaledDotProductAttention, FuseSoftmaxChain)
 
 
 def _arguments(node: fx.Node) -> dict[str, object]:
@@ -190,6 +221,11 @@ def _fold_of(q: fx.Node, v: fx.Node, product: fx.Node) -> tuple[int, int] | None
             if fold is not None and typed(view).shape[-2:] == typed(source_of(view)).shape[-2:]:
                 return fold
     return None
+
+
+def _at_least(dtype: DType, other: DType) -> bool:
+    """True if every value of `other` is one of `dtype`."""
+    return torch.promote_types(to_torch(dtype), to_torch(other)) == to_torch(dtype)
 
 
 def _in_type(node: fx.Node, dtype: DType) -> fx.Node:

@@ -72,6 +72,14 @@ def keeps_last_two(node: fx.Node) -> bool:
     return before.shape[-2:] == after.shape[-2:]
 
 
+def fold_between(view: fx.Node) -> tuple[int, int] | None:
+    """(batch, heads) if a view goes between [batch*heads, ...] and [batch, heads, ...]."""
+    shapes = sorted((typed(source_of(view)).shape, typed(view).shape), key=len)
+    if [len(s) for s in shapes] == [3, 4] and shapes[1][0] * shapes[1][1] == shapes[0][0]:
+        return shapes[1][0], shapes[1][1]
+    return None
+
+
 def bare(node: fx.Node) -> fx.Node:
     """What the node copies, through any number of copies."""
     while same_values(node):
@@ -79,19 +87,17 @@ def bare(node: fx.Node) -> fx.Node:
     return node
 
 
-def number(value: object) -> float | None:
-    """The number that an argument stands for: a Python number or a constant of equal elements."""
+def number(value: object, most: int = 1) -> float | None:
+    """The number that an argument stands for: a Python number or a constant of equal elements.
+
+    Constants of more than `most` elements are not looked into.
+    """
     if isinstance(value, bool | int | float):
         return float(value)
     if not isinstance(value, fx.Node):
         return None
-    if is_call(value, aten.full, aten.full_like, aten.scalar_tensor):
-        index = 0 if is_call(value, aten.scalar_tensor) else 1
-        return number(value.args[index])
-    if is_call(value, aten.zeros, aten.zeros_like):
-        return 0.0
     found = constant_of(bare(value))
-    if found is None or found.numel() == 0 or found.is_complex():
+    if found is None or not 1 <= found.numel() <= most or found.is_complex():
         return None
     first = found[(0,) * found.dim()]
     if found.numel() > 1 and not bool((found == first).all()):
@@ -100,16 +106,21 @@ def number(value: object) -> float | None:
 
 
 def scaling(node: fx.Node) -> tuple[fx.Node, float] | None:
-    """(x, factor) if the node is x times a number, x over a number, or -x."""
+    """(x, factor) if the node is x times a number, x over a number, or -x, in x's own type."""
+    found = _scaling(node)
+    return found if found is not None and math.isfinite(found[1]) else None
+
+
+def _scaling(node: fx.Node) -> tuple[fx.Node, float] | None:
     if is_call(node, aten.neg):
         return source_of(node), -1.0
     if not is_call(node, aten.mul, aten.div) or node.kwargs.get("rounding_mode") is not None:
         return None
     left, right = cast(Sequence[object], node.args[:2])
     factor = _multiplier(node, right)
-    if factor is not None and isinstance(left, fx.Node) and _keeps_shape(node, left):
+    if factor is not None and isinstance(left, fx.Node) and _same_type(node, left):
         return left, factor
-    if is_call(node, aten.mul) and isinstance(right, fx.Node) and _keeps_shape(node, right):
+    if is_call(node, aten.mul) and isinstance(right, fx.Node) and _same_type(node, right):
         factor = number(left)
         return None if factor is None else (right, factor)
     return None
@@ -122,9 +133,10 @@ def _multiplier(node: fx.Node, value: object) -> float | None:
     return math.copysign(math.inf, factor) if factor == 0.0 else 1.0 / factor
 
 
-def _keeps_shape(node: fx.Node, operand: fx.Node) -> bool:
+def _same_type(node: fx.Node, operand: fx.Node) -> bool:
     kind = tensor_type(operand)
-    return kind is not None and kind.shape == typed(node).shape and kind.dtype.is_float
+    own = typed(node)
+    return kind is not None and kind.dtype == own.dtype and kind.shape == own.shape
 
 
 def called(node: fx.Node) -> str:

@@ -8,8 +8,8 @@ from typing import cast
 import torch
 from torch import fx
 
-from forge_ugc.passes.attention_mask import Frame
-from forge_ugc.passes.attention_peeling import bare, source_of, typed
+from forge_ugc.passes.attention.peeling import bare, source_of, typed
+from forge_ugc.passes.attention.steps import Frame
 from forge_ugc.passes.graph import aten, constant_of, emit, is_call
 
 _MERGES = (aten.view, aten.reshape, aten._unsafe_view, aten._reshape_alias, aten.flatten)
@@ -128,6 +128,8 @@ def _unrepeated(node: fx.Node, axis: int, anchor: fx.Node, by: str) -> fx.Node |
 def _unmerged(node: fx.Node, axis: int, anchor: fx.Node, by: str) -> fx.Node | None:
     """x[:, :, None].expand(B, G, n, S, D).reshape(B, G*n, S, D): n is the inner axis."""
     wide = bare(source_of(node))
+    while is_call(wide, *_MERGES) and typed(wide).rank != 5:
+        wide = bare(source_of(wide))
     if not is_call(wide, aten.expand, aten.repeat):
         return None
     shape, narrow = list(typed(wide).shape), source_of(wide)

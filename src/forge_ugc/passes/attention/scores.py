@@ -9,14 +9,15 @@ from typing import cast
 
 import torch
 from torch import fx
+from torch._ops import OpOverload
 
 from forge_ugc.npuir.types import DType
 from forge_ugc.ops.core.torch_types import to_torch
-from forge_ugc.passes.attention_band import HIDES
-from forge_ugc.passes.attention_mask import LOWEST, NEVER, Add, Fill, Step, choices
-from forge_ugc.passes.attention_peeling import (
+from forge_ugc.passes.attention.band import HIDES
+from forge_ugc.passes.attention.peeling import (
     called,
     float_cast,
+    fold_between,
     keeps_last_two,
     number,
     same_values,
@@ -24,6 +25,7 @@ from forge_ugc.passes.attention_peeling import (
     source_of,
     typed,
 )  # fmt: skip
+from forge_ugc.passes.attention.steps import LOWEST, NEVER, Add, Fill, Step, choices
 from forge_ugc.passes.base import No
 from forge_ugc.passes.graph import aten, is_call, tensor_type
 
@@ -33,8 +35,20 @@ _ABSORBED = -1e30  # adding any score to a number below this leaves it as it is 
 
 
 @dataclass(frozen=True, slots=True)
+class Factor:
+    """A tensor that multiplies or divides every score of a query, such as a scale per head."""
+
+    operator: OpOverload
+    value: fx.Node
+    rank: int
+    """Rank of the scores that it was applied to."""
+    below: int
+    """How many of the steps happened after it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
-    """scale * left @ right, then `steps` from the last to the first.
+    """scale * (left by `factors`) @ right, then `steps` from the last to the first.
 
     left: [..., L, D], right: [..., D, S]; `path` holds every node from the softmax's input down to
     the product; `fold` is (batch, heads) where a view between [B*H, L, S] and [B, H, L, S] shows.
@@ -43,6 +57,7 @@ class Scores:
     left: fx.Node
     right: fx.Node
     scale: float
+    factors: tuple[Factor, ...]
     steps: tuple[Step, ...]
     path: tuple[fx.Node, ...]
     fold: tuple[int, int] | None
@@ -54,18 +69,9 @@ class _Walk:
 
     scale: float = 1.0
     steps: tuple[Step, ...] = ()
+    factors: tuple[Factor, ...] = ()
     path: tuple[fx.Node, ...] = ()
     fold: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Weighted:
-    """weights @ values: the product, and the nodes between the softmax and it."""
-
-    product: fx.Node
-    values: fx.Node
-    path: tuple[fx.Node, ...]
-    fold: tuple[int, int] | None
 
 
 def scores_of(node: fx.Node) -> Scores | No | None:
@@ -109,7 +115,22 @@ def _step(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
     scaled = scaling(node)
     if scaled is not None:
         return scaled[0], replace(walk, scale=walk.scale * scaled[1])
+    factor = _factor(node, len(walk.steps))
+    if factor is not None:
+        return source_of(node), replace(walk, factors=(*walk.factors, factor))
     return _fill(node, walk)
+
+
+def _factor(node: fx.Node, below: int) -> Factor | None:
+    """Scores * t or scores / t where t is the same for all keys."""
+    if not is_call(node, aten.mul.Tensor, aten.div.Tensor):
+        return None
+    kind, by = typed(node), tensor_type(node.args[1])
+    if by is None or by.dtype != kind.dtype or not _has_shape(node.args[0], kind.shape):
+        return None
+    if by.rank > 0 and by.shape[-1] != 1:
+        return None
+    return Factor(cast(OpOverload, node.target), cast(fx.Node, node.args[1]), kind.rank, below)
 
 
 def _fill(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
@@ -118,13 +139,13 @@ def _fill(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
         return None
     mask, yes, no = found
     shape = typed(node).shape
-    keep = _has_shape(yes, shape) and number(no) is not None
-    if not keep and not (_has_shape(no, shape) and number(yes) is not None):
+    keep = _has_shape(yes, shape) and _filling(no) is not None
+    if not keep and not (_has_shape(no, shape) and _filling(yes) is not None):
         return None
     kind = tensor_type(mask)
     if kind is None or kind.dtype != DType.BOOL:
         return No(f"the mask of {called(node)} is {kind}, not bool", node)
-    value = cast(float, number(no if keep else yes)) * walk.scale
+    value = cast(float, _filling(no if keep else yes)) * walk.scale
     if not value <= HIDES:
         return No(f"hidden scores become {value:g}, which need not hide a key", node)
     if value < torch.finfo(to_torch(typed(node).dtype)).min:
@@ -170,15 +191,20 @@ def _product(node: fx.Node, walk: _Walk) -> Scores | No:
     if typed(left).rank != typed(right).rank or not 2 <= typed(left).rank <= 4:
         return No(f"queries are {typed(left)} and transposed keys {typed(right)}; "
                   "both must have rank 2, 3 or 4", node)  # fmt: skip
-    left, scale = _unscaled(left, scale)
-    right, scale = _unscaled(right, scale)
+    left, scale = unscaled(left, scale)
+    right, scale = unscaled(right, scale)
     if not math.isfinite(scale):
         return No(f"the scale is {scale}", node)
     settled = _settled(steps)
     if settled is None:
         return No("a key is hidden by a moderate number next to another mask, "
                   "so that a wholly hidden row depends on both", node)  # fmt: skip
-    return Scores(left, right, scale, settled, walk.path, walk.fold)
+    for factor in walk.factors:
+        if steps[factor.below :]:
+            return No(f"the scores are multiplied by {factor.value.name} after a mask", node)
+        if factor.rank != typed(node).rank:
+            return No(f"the scores are regrouped before {factor.value.name} multiplies them", node)
+    return Scores(left, right, scale, walk.factors, settled, walk.path, walk.fold)
 
 
 def _settled(steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
@@ -197,8 +223,8 @@ def _settled(steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
     )
 
 
-def _unscaled(node: fx.Node, scale: float) -> tuple[fx.Node, float]:
-    """An operand of the product without copies and scalings."""
+def unscaled(node: fx.Node, scale: float) -> tuple[fx.Node, float]:
+    """(operand of the product without copies and scalings, scale times what was taken off)."""
     while True:
         scaled = scaling(node)
         if scaled is not None:
@@ -209,58 +235,8 @@ def _unscaled(node: fx.Node, scale: float) -> tuple[fx.Node, float]:
             return node, scale
 
 
-def weighted_values(softmax: fx.Node) -> Weighted | No | None:
-    """Follow the result of a softmax down to its product with the values.
-
-    None if no product is near: this softmax is no attention.
-    """
-    node, path, elsewhere = softmax, [softmax], None
-    fold: tuple[int, int] | None = None
-    while len(path) < _LONGEST:
-        users = list(node.users)
-        onward = next((u for u in users if _passes_on(u, node) or _multiplies(u, node)), None)
-        if onward is None:
-            return _altered(users)
-        elsewhere = elsewhere or next((u for u in users if u is not onward), None)
-        if _multiplies(onward, node):
-            if elsewhere is not None:
-                return No(f"the attention weights are used elsewhere, by {elsewhere.name}", softmax)
-            return Weighted(onward, cast(fx.Node, onward.args[1]), tuple(path), fold)
-        fold = fold or (fold_between(onward) if keeps_last_two(onward) else None)
-        path.append(onward)
-        node = onward
-    return None
-
-
-def _passes_on(user: fx.Node, node: fx.Node) -> bool:
-    passing = same_values(user) or float_cast(user) or keeps_last_two(user)
-    return passing and user.args[0] is node
-
-
-def _multiplies(user: fx.Node, node: fx.Node) -> bool:
-    return is_call(user, aten.matmul, aten.bmm) and user.args[0] is node
-
-
-def _altered(users: Sequence[fx.Node]) -> No | None:
-    """A near miss if one operator stands between the weights and the values."""
-    for user in users:
-        if user.op != "call_function" or tensor_type(user) is None:
-            continue
-        for after in user.users:
-            while _passes_on(after, user) and len(after.users) == 1:
-                user, after = after, next(iter(after.users))
-            if _multiplies(after, user):
-                name = called(next(u for u in users if u.op == "call_function"))
-                return No(f"the attention weights pass through {name} before they meet the values")
-    return None
-
-
-def fold_between(view: fx.Node) -> tuple[int, int] | None:
-    """(batch, heads) if a view goes between [batch*heads, ...] and [batch, heads, ...]."""
-    shapes = sorted((typed(source_of(view)).shape, typed(view).shape), key=len)
-    if [len(s) for s in shapes] == [3, 4] and shapes[1][0] * shapes[1][1] == shapes[0][0]:
-        return shapes[1][0], shapes[1][1]
-    return None
+def _filling(value: object) -> float | None:
+    return number(value, most=1 << 22)
 
 
 def _has_shape(value: object, shape: tuple[int, ...]) -> bool:

@@ -3,97 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import torch
 from torch import fx
 
 from forge_ugc.npuir.types import DType
-from forge_ugc.ops.attention import band
-from forge_ugc.passes.attention_band import Band, as_band, hides_exactly
-from forge_ugc.passes.attention_peeling import (
-    bare,
-    number,
-    same_values,
-    source_of,
-    typed,
-    upcast,
-)  # fmt: skip
+from forge_ugc.passes.attention.band import Band, as_band, hides_exactly
+from forge_ugc.passes.attention.peeling import bare, number, same_values, source_of, typed, upcast
+from forge_ugc.passes.attention.steps import NEVER, Add, Fill, Frame, Mask, Step, choices
 from forge_ugc.passes.graph import add_constant, aten, constant_of, emit, is_call, tensor_type
 
-NEVER = float("-inf")
-LOWEST = torch.finfo(torch.float32).min
-
-
-@dataclass(frozen=True, slots=True)
-class Add:
-    """scores + weight * mask. `rank` is that of the scores at this point."""
-
-    mask: fx.Node
-    weight: float
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fill:
-    """where(mask == keep, scores, value): -inf, or so low a number that it absorbs every score."""
-
-    mask: fx.Node
-    keep: bool
-    value: float
-    rank: int
-
-
-Step = Add | Fill
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """How scores relate to [batch, heads, queries, keys]; of rank 3 they are [batch*heads, ...]."""
-
-    batch: int
-    heads: int
-    queries: int
-    keys: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mask:
-    """A band, and the mask operand where one remains."""
-
-    band: Band
-    operand: fx.Node | None
-
-    def may_hide_all(self, frame: Frame) -> bool:
-        """True unless it is certain that every query sees a key."""
-        visible = band(frame.queries, frame.keys, self.band.left, self.band.right)
-        if self.operand is not None:
-            value = constant_of(self.operand)
-            if value is None:
-                return True
-            visible = visible & (value if value.dtype == torch.bool else value != NEVER)
-        return not bool(visible.any(-1).all())
-
-    def __str__(self) -> str:
-        if self.operand is None:
-            return str(self.band)
-        kind = typed(self.operand)
-        if kind.dtype != DType.BOOL:
-            rest = "additive"
-        else:
-            rest = "key padding" if kind.rank < 2 or kind.shape[-2] == 1 else "bool"
-        return rest if self.band == Band() else f"{self.band} + {rest}"
-
-
-def choices(node: fx.Node) -> tuple[fx.Node, object, object] | None:
-    """(condition, value where True, value where False) of a `where` or `masked_fill`."""
-    if is_call(node, aten.where) and len(node.args) == 3:
-        return cast(tuple[fx.Node, object, object], tuple(node.args))
-    if is_call(node, aten.masked_fill):
-        scores, condition, value = node.args
-        return cast(fx.Node, condition), value, scores
-    return None
+_LARGEST = 1 << 22  # elements of a constant that are compared to find a single number
 
 
 def build_mask(anchor: fx.Node, steps: Sequence[Step], frame: Frame, by: str) -> Mask:
@@ -164,11 +85,11 @@ class _Builder:
         if found is None:
             return False
         condition, yes, no = found
-        keep = number(no) == NEVER
-        if keep == (number(yes) == NEVER):
+        keep = number(no, most=_LARGEST) == NEVER
+        if keep == (number(yes, most=_LARGEST) == NEVER):
             return False
         other = yes if keep else no
-        flat = number(other)
+        flat = number(other, most=_LARGEST)
         if flat is None and not (isinstance(other, fx.Node) and _is_float(other)):
             return False
         self._show(condition, keep)

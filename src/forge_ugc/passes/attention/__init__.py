@@ -1,0 +1,1 @@
+"""Recognising attention: scores, masks and heads, for the pass that fuses it."""
