@@ -79,7 +79,8 @@ def test_buffers_of_the_module_are_written_in_place():
     fn = compiled(module)
     with torch.no_grad():
         for k in range(1, 5):
-            assert fn(torch.ones(2)).tolist() == [2.0 * k] * 2 and module.n.tolist() == [k] * 2
+            assert fn(torch.ones(2)).tolist() == [2.0 * k] * 2
+            assert module.n.tolist() == [k] * 2
         module.n.zero_()
         assert fn(torch.ones(2)).tolist() == [2.0, 2.0]
 

@@ -16,12 +16,7 @@ from forge_ugc import backends
 from forge_ugc.artifact import read_artifact, write_artifact
 from forge_ugc.backends import Backend, Executable
 from forge_ugc.capture import CapturedGraph, capture
-from forge_ugc.capture.serialize import (
-    signature_from_json,
-    signature_to_json,
-    structure_from_json,
-    structure_to_json,
-)
+from forge_ugc.capture.serialize import interface_from_json, interface_to_json
 from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
 from forge_ugc.errors import ForgeError
@@ -98,22 +93,20 @@ class CompiledModel:
 
     def save(self, path: str | Path) -> None:
         """Write a `.forge` file: program text, weights, signature. See docs/artifact.md."""
-        extra = {
-            "signature": signature_to_json(self._signature),
-            "output": structure_to_json(self._output),
-        }
+        extra = interface_to_json(self._signature, self._output)
         write_artifact(Path(path), self._program, self._tensors, extra)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle and deepcopy carry the program, its weights and current states, not the figures."""
+        """Pickle and deepcopy carry program, weights and current states, but not the figures."""
         text = print_program(self._program)
         return _restore, (text, dict(self._tensors), self._signature, self._output)
 
     def __repr__(self) -> str:
-        return f"<CompiledModel {self._program.name} for {self._program.target}: {self._signature.describe()}>"
+        name, target = self._program.name, self._program.target
+        return f"<CompiledModel {name} for {target}: {self._signature.describe()}>"
 
 
-def compile(  # noqa: A001 - the public name
+def compile(
     module: nn.Module,
     args: Sequence[object] = (),
     kwargs: Mapping[str, object] | None = None,
@@ -198,8 +191,7 @@ def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> Compile
     """
     artifact = read_artifact(Path(path))
     backend = backends.get(artifact.program.target)
-    signature = signature_from_json(artifact.extra["signature"])
-    output = structure_from_json(artifact.extra["output"], output_types)
+    signature, output = interface_from_json(artifact.extra, artifact.program, output_types)
     executable = backend.compile(artifact.program, artifact.tensors)
     return CompiledModel(artifact.program, artifact.tensors, signature, output, executable, None)
 
@@ -245,7 +237,8 @@ def _result(
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
         captured_operators=dict(captured.nodes_by_operator), optimized_operators=dict(after),
-        pipeline=pipeline, instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
+        pipeline=pipeline,
+        instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
         host_instructions=dict(held), buffers=buffers, schedule=order,
         constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
     )  # fmt: skip

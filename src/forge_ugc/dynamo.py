@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import fx, nn
@@ -58,7 +58,10 @@ def forge_ugc(
         if isinstance(x, nn.Parameter) or getattr(x, "_dynamo_static_input_type", None)
     ]  # fmt: skip
     numbers = _unwrap_numbers(graph_module)
-    return torch.compiler.disable(_Specializer(graph_module, static, numbers, target, chosen))
+    return cast(
+        Callable[..., Any],
+        torch.compiler.disable(_Specializer(graph_module, static, numbers, target, chosen)),
+    )
 
 
 def _unwrap_numbers(graph_module: fx.GraphModule) -> frozenset[int]:

@@ -12,7 +12,7 @@ from forge_ugc.passes.base import Fired, NearMiss
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetInfo:
-    """One target: whether it can be used here, why (not), and its devices in order of preference."""
+    """One target: whether it can be used here and why (not), its devices in order of preference."""
 
     name: str
     available: bool

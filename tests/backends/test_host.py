@@ -66,7 +66,9 @@ def test_an_output_that_is_the_input_is_the_input():
 
     x = torch.randn(2, 3)
     same, view, other = build(Net(), x)(x)
-    assert same is x and view.data_ptr() == x.data_ptr() and other.data_ptr() != x.data_ptr()
+    assert same is x
+    assert view.data_ptr() == x.data_ptr()
+    assert other.data_ptr() != x.data_ptr()
 
 
 def test_a_computed_constant_is_returned_as_new_memory():
@@ -88,7 +90,9 @@ def test_a_mutated_input_that_is_returned_is_the_input():
     call = build(Net(), torch.ones(2))
     x = torch.ones(2)
     out, plus = call(x)
-    assert out is x and x.tolist() == [2.0, 2.0] and plus.tolist() == [3.0, 3.0]
+    assert out is x
+    assert x.tolist() == [2.0, 2.0]
+    assert plus.tolist() == [3.0, 3.0]
 
 
 def test_written_inputs_must_not_alias():
@@ -123,7 +127,8 @@ def test_states_are_read_before_they_are_written():
     for _ in range(3):
         got, old = call(torch.zeros(2))
         want, want_old = module(torch.zeros(2))
-        assert torch.equal(got, want) and torch.equal(old, want_old)
+        assert torch.equal(got, want)
+        assert torch.equal(old, want_old)
 
 
 def test_grad_inference_and_autocast_modes_of_the_caller_change_nothing():
@@ -133,7 +138,8 @@ def test_grad_inference_and_autocast_modes_of_the_caller_change_nothing():
         want = call(x)
         inside = call(torch.randn(3, 8))
     assert inside.shape == (3, 8)
-    assert torch.equal(call(x), want) and not call(x).requires_grad
+    assert torch.equal(call(x), want)
+    assert not call(x).requires_grad
     with torch.autocast("cpu", torch.bfloat16):
         assert call(x).dtype == torch.float32
 
@@ -168,7 +174,8 @@ def test_out_variants_have_the_same_arguments():
 
 
 def test_kernels_of_composite_operators_count():
-    assert has_cpu_kernel("aten.linear.default") and has_cpu_kernel("rms_norm")
+    assert has_cpu_kernel("aten.linear.default")
+    assert has_cpu_kernel("rms_norm")
 
 
 def test_view_with_another_dtype_and_a_negative_step_back():

@@ -34,11 +34,14 @@ def test_module_inputs_and_global_settings_stay_as_they_are():
     kept, names = x.clone(), set(vars(module))
     settings = (torch.is_grad_enabled(), torch.get_default_dtype(), torch.random.get_rng_state())
     capture(module, (x,))
-    assert torch.equal(x, kept) and set(vars(module)) == names and module.training
+    assert torch.equal(x, kept)
+    assert set(vars(module)) == names
+    assert module.training
     for name, value in module.state_dict().items():
         assert torch.equal(value, before[name]), name
     after = (torch.is_grad_enabled(), torch.get_default_dtype(), torch.random.get_rng_state())
-    assert settings[:2] == after[:2] and torch.equal(settings[2], after[2])
+    assert settings[:2] == after[:2]
+    assert torch.equal(settings[2], after[2])
     assert all(p.requires_grad for p in module.parameters())
 
 
@@ -77,7 +80,9 @@ def test_buffer_mutation_becomes_a_state_with_a_copy():
     captured = capture(module, (torch.ones(2),))
     assert captured.stores == (StoreTarget("state", "n"),)
     out, n = run(captured, torch.ones(2))
-    assert out.tolist() == [3.0, 3.0] and int(n) == 3 and int(module.n) == 2
+    assert out.tolist() == [3.0, 3.0]
+    assert int(n) == 3
+    assert int(module.n) == 2
     assert captured.graph_module.n.data_ptr() != module.n.data_ptr()
 
 
@@ -90,7 +95,8 @@ def test_input_mutation_is_stored_back():
     captured = capture(Net(), (torch.ones(4),))
     assert captured.stores == (StoreTarget("input", "x"),)
     out, x = run(captured, torch.ones(4))
-    assert out.tolist() == [3.0] * 4 and x.tolist() == [2.0] * 4
+    assert out.tolist() == [3.0] * 4
+    assert x.tolist() == [2.0] * 4
 
 
 def test_grad_mode_regions_are_inlined():
@@ -153,7 +159,8 @@ def test_data_dependent_branch_names_module_line_and_way_out():
         capture(Branch(), (torch.ones(2, 4),))
     text = str(caught.value)
     assert text.startswith("the model cannot be captured as one graph\n  at: inner.1 (")
-    assert "test_capture.py" in text and "if x.sum() > 0:" in text
+    assert "test_capture.py" in text
+    assert "if x.sum() > 0:" in text
     assert "data-dependent control flow" in text
     assert "fix: replace the condition by torch.where or torch.cond" in text
 

@@ -43,25 +43,34 @@ def test_round_trip_keeps_types_objects_and_duplicates():
     assert len(tensors) == 2
     back = unflatten(structure, tensors)
     assert back.keys() == value.keys()
-    assert back["list"][0] is value["list"][0] and isinstance(back["list"][1], tuple)
-    assert back["pair"] == value["pair"] and type(back["pair"]) is Pair
-    assert type(back["out"]) is Out and back["out"].loss == 0.5
-    assert type(back["ordered"]) is OrderedDict and back["ordered"]["y"] == "text"
-    assert back["flag"] is True and back["dtype"] is torch.float16 and str(back[3]) == "-0.0"
+    assert back["list"][0] is value["list"][0]
+    assert isinstance(back["list"][1], tuple)
+    assert back["pair"] == value["pair"]
+    assert type(back["pair"]) is Pair
+    assert type(back["out"]) is Out
+    assert back["out"].loss == 0.5
+    assert type(back["ordered"]) is OrderedDict
+    assert back["ordered"]["y"] == "text"
+    assert back["flag"] is True
+    assert back["dtype"] is torch.float16
+    assert str(back[3]) == "-0.0"
 
 
 def test_without_merging_every_leaf_has_its_own_number():
     a = torch.zeros(1)
     structure, tensors = flat((a, a), merge=False)
-    assert [leaf.index for _, leaf in leaves(structure)] == [0, 1] and len(tensors) == 2
+    assert [leaf.index for _, leaf in leaves(structure)] == [0, 1]
+    assert len(tensors) == 2
 
 
 def test_json_round_trip_gives_records_for_unknown_classes():
     value = nested()
     structure, tensors = flat(value)
     back = unflatten(structure_from_json(structure_to_json(structure)), tensors)
-    assert isinstance(back["out"], Record) and back["out"].logits is value["out"].logits
-    assert back["out"].type_name.endswith("Out") and back["dtype"] is torch.float16
+    assert isinstance(back["out"], Record)
+    assert back["out"].logits is value["out"].logits
+    assert back["out"].type_name.endswith("Out")
+    assert back["dtype"] is torch.float16
     with pytest.raises(AttributeError, match="has no field 'absent'"):
         _ = back["out"].absent
 
@@ -69,7 +78,8 @@ def test_json_round_trip_gives_records_for_unknown_classes():
 def test_json_uses_classes_that_the_caller_gives():
     structure, tensors = flat(Out(torch.zeros(1)))
     back = unflatten(structure_from_json(structure_to_json(structure), [Out]), tensors)
-    assert type(back) is Out and back.loss is None
+    assert type(back) is Out
+    assert back.loss is None
 
 
 def test_transformers_outputs_come_back_as_themselves():
@@ -77,7 +87,8 @@ def test_transformers_outputs_come_back_as_themselves():
 
     structure, tensors = flat(CausalLMOutput(logits=torch.zeros(1)))
     back = unflatten(structure_from_json(structure_to_json(structure)), tensors)
-    assert type(back) is CausalLMOutput and back.logits is tensors[0]
+    assert type(back) is CausalLMOutput
+    assert back.logits is tensors[0]
 
 
 @pytest.mark.parametrize(

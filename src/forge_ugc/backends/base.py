@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, TypeVar
@@ -76,7 +76,7 @@ class Backend(ABC):
         """
 
 
-def register(name: str, devices: Sequence[str]) -> object:
+def register(name: str, devices: Sequence[str]) -> Callable[[_T], _T]:
     """Class decorator that registers a backend under its target name."""
 
     def wrap(cls: _T) -> _T:

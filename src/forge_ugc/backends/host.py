@@ -35,7 +35,7 @@ def has_cpu_kernel(opcode: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def out_variant(overload: OpOverload) -> OpOverload | None:
-    """The overload that writes the one result of `overload` into a given tensor, if there is one."""
+    """The overload that writes the one result of `overload` into a given tensor, if any."""
     returns = overload._schema.returns
     if len(returns) != 1 or str(returns[0].type) != "Tensor" or overload.namespace != "aten":
         return None
@@ -53,7 +53,7 @@ def out_variant(overload: OpOverload) -> OpOverload | None:
 
 @dataclass(slots=True)
 class Frame:
-    """The memory of one call: the arena, and the tensor of every register that is known beforehand."""
+    """The memory of one call: the arena, and the tensor of every register known beforehand."""
 
     arena: torch.Tensor
     values: list[torch.Tensor | None]

@@ -117,7 +117,7 @@ def _example(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _separate(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Give every input memory of its own: torch.export takes one tensor passed twice for one input."""
+    """Give every input memory of its own: torch.export merges a tensor that is passed twice."""
     seen: set[int] = set()
     separate = []
     for tensor in tensors:
@@ -149,7 +149,7 @@ def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, torch.Tenso
             or value.layout != torch.strided
         ):
             raise CaptureError(f"{name} is a {type(value).__name__} ({value.layout})",
-                               fix="convert it to a plain dense tensor before compiling")  # fmt: skip
+                               fix="convert it to a plain dense tensor first")  # fmt: skip
     return cast(dict[str, torch.Tensor], found)
 
 
@@ -160,7 +160,7 @@ def _lift(
     names: Sequence[str],
     share_states: bool,
 ) -> tuple[StoreTarget, ...]:
-    """Turn parameter placeholders into get_attr nodes and order the outputs: user's, then stores."""
+    """Turn parameter placeholders into get_attr nodes; order the outputs: user's, then stores."""
     graph = graph_module.graph
     specs = {s.arg.name: s for s in signature.input_specs}
     mutated = set(signature.buffers_to_mutate.values())
@@ -251,7 +251,7 @@ def _typed(value: object, node: fx.Node) -> object:
             raise CaptureError(
                 f"the size of a result of {node.target} depends on values (data-dependent shape)",
                 where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1].strip(),
-                fix="keep the full size and mask instead (torch.where in place of boolean indexing)",
+                fix="keep the full size and mask instead: torch.where in place of x[mask]",
             )
         return type_of(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Running torch.export, and turning its failures into errors that name the place and the way out."""
+"""Running torch.export, and turning its failures into errors that name place and way out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TORCH = str(Path(torch.__file__).parent)
 _CAUSES = (
     (
         ("data-dependent", "data dependent", "guard on data", "is_nonzero", "local_scalar_dense"),
-        "it branches on, or takes a size from, the values of a tensor (data-dependent control flow)",
+        "it branches on, or takes a size from, values of a tensor (data-dependent control flow)",
         "replace the condition by torch.where or torch.cond, or move it out of the model",
     ),
     (
@@ -98,8 +98,8 @@ def _explain(module: nn.Module, error: Exception) -> CaptureError:
         "the model cannot be captured as one graph",
         where=where,
         why=f"{type(error).__name__}: {first}",
-        fix="call the model eagerly with these arguments; if that works, simplify the named line, or "
-        "use torch.compile(model, backend='forge_ugc'), which compiles around such places",
+        fix="call the model eagerly with these arguments; if that works, simplify the named line, "
+        "or use torch.compile(model, backend='forge_ugc'), which compiles around such places",
     )
 
 

@@ -88,7 +88,7 @@ def _require_pure(graph_module: fx.GraphModule, branch: fx.Node) -> None:
             or (has_effect(target) and target is not torch.ops.aten._assert_tensor_metadata.default)
         ):
             raise CaptureError(
-                f"a branch of torch.cond calls {target}, which draws random numbers or has an effect",
+                f"a branch of torch.cond calls {target}, which is random or has an effect",
                 why="both branches of a cond run, and the result is selected",
                 fix="move the operator out of the branch",
             )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from forge_ugc.capture.signature import Parameter, Signature
-from forge_ugc.capture.structure import Container, StaticLeaf, Structure, TensorLeaf
+from forge_ugc.capture.structure import Container, StaticLeaf, Structure, TensorLeaf, leaves
 from forge_ugc.errors import ArtifactError
+from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.core.torch_types import from_torch, to_torch
 
@@ -77,8 +78,9 @@ def _class(name: str, known: Mapping[str, type[Any]]) -> type[Any] | None:
     if not module.startswith("transformers.") or module not in sys.modules:
         return None
     found = getattr(sys.modules[module], attribute, None)
-    is_output = isinstance(found, type) and issubclass(found, Mapping)
-    return found if is_output and dataclasses.is_dataclass(found) else None
+    if not isinstance(found, type) or not issubclass(found, Mapping):
+        return None
+    return cast(type[Any], found) if dataclasses.is_dataclass(found) else None
 
 
 def _static_to_json(value: object) -> Json:
@@ -108,6 +110,33 @@ def _static_from_json(value: Json) -> Any:  # noqa: ANN401 - one of the static t
     if value is None or isinstance(value, bool | int | str):
         return value
     raise ValueError(f"value {value!r}")
+
+
+def interface_to_json(signature: Signature, output: Structure) -> Json:
+    """What an artifact keeps beside its program: the signature and the nesting of outputs."""
+    return {"signature": signature_to_json(signature), "output": structure_to_json(output)}
+
+
+def interface_from_json(
+    data: Json, program: Program, classes: Sequence[type[Any]]
+) -> tuple[Signature, Structure]:
+    """Decode `interface_to_json` and check it against the program.
+
+    Raises:
+        ArtifactError: the data has another form, or does not fit the program.
+    """
+    if not isinstance(data, dict) or {"signature", "output"} - set(data):
+        raise _damaged("a signature and a nesting of outputs")
+    signature = signature_from_json(data["signature"])
+    output = structure_from_json(data["output"], classes)
+    if signature.types != tuple(d.type for d in program.inputs):
+        raise _damaged("a signature that fits the program's inputs")
+    for structure, count in ((signature.structure, len(signature.types)),
+                             (output, len(program.outputs))):  # fmt: skip
+        numbers = {leaf.index for _, leaf in leaves(structure) if isinstance(leaf, TensorLeaf)}
+        if numbers != set(range(count)):
+            raise _damaged("each tensor of the program's inputs and outputs once")
+    return signature, output
 
 
 def signature_to_json(signature: Signature) -> Json:

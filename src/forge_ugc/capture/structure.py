@@ -55,11 +55,11 @@ Structure = TensorLeaf | StaticLeaf | Container
 
 
 class Record(OrderedDict[str, Any]):
-    """Stands for an output class that a loaded artifact knows by name only: mapping + attributes."""
+    """An output class that a loaded artifact knows by name only: a mapping with attributes."""
 
     type_name: str = ""
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - fields are whatever the model returned
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any nesting
         try:
             return self[name]
         except KeyError as error:
@@ -74,7 +74,7 @@ class Flattener:
         self._merge = merge
         self._seen: dict[int, int] = {}
 
-    def walk(self, value: object, path: str) -> Structure:  # noqa: PLR0911 - one return a kind
+    def walk(self, value: object, path: str) -> Structure:
         """How `value` is nested; `path` names it in errors.
 
         Raises:
@@ -125,7 +125,7 @@ class Flattener:
         return Container(kind, name, tuple(keys), walked, cls, context)
 
 
-def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN401, PLR0911 - any nesting
+def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN401 - any nesting
     """Rebuild the nested value around these tensors."""
     if isinstance(structure, TensorLeaf):
         return tensors[structure.index]

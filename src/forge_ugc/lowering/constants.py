@@ -40,8 +40,12 @@ def build_table(named: Sequence[tuple[str, torch.Tensor]]) -> ConstantTable:
     return ConstantTable(tuple(declarations), tensors, name_of)
 
 
+def _start(tensor: torch.Tensor) -> int:
+    return int(tensor.storage_offset()) * tensor.element_size()
+
+
 def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    start = tensor.storage_offset() * tensor.element_size()
+    start = _start(tensor)
     return start, start + type_of(tensor).size_bytes
 
 
@@ -72,16 +76,14 @@ def _resolve(
     for name, tensor in group:
         key = _key(tensor)
         if key not in known:
-            offset = tensor.storage_offset() * tensor.element_size() - low
+            offset = _start(tensor) - low
             declarations.append(ConstDecl(name, type_of(tensor), ViewOf(Const(base_name), offset)))
             known[key] = name
         name_of[id(tensor)] = known[key]
 
 
 def _aligned(group: list[tuple[str, torch.Tensor]], low: int) -> bool:
-    return all(
-        (t.storage_offset() * t.element_size() - low) % t.element_size() == 0 for _, t in group
-    )
+    return all((_start(t) - low) % t.element_size() == 0 for _, t in group)
 
 
 def _bytes_of(tensor: torch.Tensor, low: int, high: int) -> torch.Tensor:
@@ -90,4 +92,4 @@ def _bytes_of(tensor: torch.Tensor, low: int, high: int) -> torch.Tensor:
 
 
 def _key(tensor: torch.Tensor) -> tuple[int, TensorType]:
-    return tensor.storage_offset() * tensor.element_size(), type_of(tensor)
+    return _start(tensor), type_of(tensor)
