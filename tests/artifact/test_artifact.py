@@ -211,7 +211,9 @@ def test_constant_and_state_of_one_name(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("extra", [object(), float("nan"), {"a": {1, 2}}, {(1, 2): 3}])
+@pytest.mark.parametrize(
+    "extra", [{"a": object()}, {"a": float("nan")}, {"a": {1, 2}}, {(1, 2): 3}]
+)
 def test_extra_must_be_json(tmp_path: Path, extra: object) -> None:
     program = parse_program("npuir.program @p target(cpu) {\n}\n")
     with pytest.raises(ArtifactError, match="has no JSON form"):
@@ -347,7 +349,7 @@ def craft(
     *,
     text: bytes = b"npuir.program @p target(cpu) {\n  const  @w : f32[2]\n}\n",
     weights: bytes = b"",
-    manifest: Callable[[dict[str, str]], bytes] = lambda sums: encode_manifest(sums, None),
+    manifest: Callable[[dict[str, str]], bytes] = lambda sums: encode_manifest(sums, {}),
     extra_member: bool = False,
 ) -> Path:
     with path.open("wb") as file:
@@ -430,8 +432,12 @@ def test_crafted_weights(tmp_path: Path, weights: bytes, text: str) -> None:
         (b'{"format_version": true}', "format_version is no version number"),
         (b'{"format_version": 1}', "its keys are ['format_version'], expected"),
         (b'{"format_version": 2, "new": 3}', "upgrade forge-ugc"),
+        (b'{"format_version": 1, "forge_ugc": "", "torch": "", "xxh3_128": {}, "signature": 3}',
+         "xxh3_128 and signature are no JSON objects"),
+        (b'{"format_version": 1, "forge_ugc": "", "torch": 3, "xxh3_128": {}, "signature": {}}',
+         "forge_ugc and torch are no strings"),
     ],
-)
+)  # fmt: skip
 def test_crafted_manifest(tmp_path: Path, data: bytes, text: str) -> None:
     message = refused(craft(tmp_path / "p.forge", manifest=lambda sums: data))
     assert text in message
@@ -440,7 +446,7 @@ def test_crafted_manifest(tmp_path: Path, data: bytes, text: str) -> None:
 
 def test_newer_version(tmp_path: Path) -> None:
     def newer(sums: dict[str, str]) -> bytes:
-        return encode_manifest(sums, None).replace(b'"format_version": 1', b'"format_version": 2')
+        return encode_manifest(sums, {}).replace(b'"format_version": 1', b'"format_version": 2')
 
     assert refused(craft(tmp_path / "p.forge", manifest=newer, extra_member=True)) == (
         "the artifact was written by a newer version of Forge-UGC\n"

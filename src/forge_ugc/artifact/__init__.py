@@ -1,4 +1,4 @@
-"""The `.forge` file: a compiled program with its weights; docs/forge-file.md describes it."""
+"""The `.forge` file: a compiled program with its weights; docs/artifact.md describes it."""
 
 from forge_ugc.artifact.artifact import Artifact, read_artifact, write_artifact
 

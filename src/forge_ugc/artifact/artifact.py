@@ -42,14 +42,14 @@ class Artifact:
 
     program: Program
     tensors: Mapping[str, torch.Tensor]
-    extra: Json
+    extra: Mapping[str, Json]
 
 
 def write_artifact(
     path: str | os.PathLike[str],
     program: Program,
     tensors: Mapping[str, torch.Tensor],
-    extra: Json = None,
+    extra: Mapping[str, Json] | None = None,
 ) -> None:
     """Write a `.forge` file; an existing one is replaced at once when the new one is complete.
 
@@ -60,7 +60,7 @@ def write_artifact(
         program: valid.
         tensors: by name every constant that owns its memory and every state, exactly as declared;
             constants that are views may be there and are not stored.
-        extra: JSON data to keep beside the program.
+        extra: JSON data to keep beside the program; None is `{}`.
 
     Raises:
         ArtifactError: a tensor is missing or differs, the data is no JSON, or the disk refuses.
@@ -74,7 +74,7 @@ def write_artifact(
             "the program is too large to save",
             why=f"its text has {len(text)} bytes, the limit is {lexical.MAX_TEXT_CHARS}",
         )
-    encode_manifest({}, extra)  # refuses what JSON has no form for before anything is written
+    encode_manifest({}, extra or {})  # refuses what JSON has no form for before anything is written
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
@@ -84,7 +84,7 @@ def write_artifact(
                 PROGRAM: writer.add(PROGRAM, len(text), [text]),
                 WEIGHTS: writer.add(WEIGHTS, weights.size_bytes, weights.chunks()),
             }
-            manifest = encode_manifest(checksums, extra)
+            manifest = encode_manifest(checksums, extra or {})
             writer.add(MANIFEST, len(manifest), [manifest])
             writer.finish()
         partial.replace(target)

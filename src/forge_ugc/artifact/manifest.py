@@ -28,7 +28,7 @@ class Manifest:
     written_by: str
     torch_version: str
     checksums: Mapping[str, str]
-    signature: Json
+    signature: Mapping[str, Json]
 
 
 def own_version() -> str:
@@ -39,7 +39,7 @@ def own_version() -> str:
         return "unknown"
 
 
-def encode_manifest(checksums: Mapping[str, str], signature: Json) -> bytes:
+def encode_manifest(checksums: Mapping[str, str], signature: Mapping[str, Json]) -> bytes:
     """The text of `manifest.json`.
 
     Raises:
@@ -91,13 +91,14 @@ def decode_manifest(data: memoryview) -> Manifest:
     checksums = fields["xxh3_128"]
     if not isinstance(written_by, str) or not isinstance(torch_version, str):
         raise _bad("forge_ugc and torch are no strings")
-    if not isinstance(checksums, dict):
-        raise _bad("xxh3_128 is no JSON object")
+    signature = fields["signature"]
+    if not isinstance(checksums, dict) or not isinstance(signature, dict):
+        raise _bad("xxh3_128 and signature are no JSON objects")
     return Manifest(
         written_by=written_by,
         torch_version=torch_version,
         checksums={name: str(value) for name, value in checksums.items()},
-        signature=fields["signature"],
+        signature=signature,
     )
 
 
