@@ -120,7 +120,11 @@ def test_schema_and_meta_kernel_agree_with_the_cpu_kernel(rotary_dim, width):
         ),
         ({}, (f32(5, 8), f32(5, 8), f32(1, 8)), "cos is f32[5,8], sin is f32[1,8]"),
         ({}, (f32(5, 8), f32(5, 1), f32(5, 1)), "cos is f32[5,1], expected a last axis of 8 or 4"),
-        ({}, (f32(8), f32(1, 8), f32(1, 8)), "cos is f32[1,8], which does not broadcast to x f32[8]"),
+        (
+            {},
+            (f32(8), f32(1, 8), f32(1, 8)),
+            "cos is f32[1,8], which does not broadcast to x f32[8]",
+        ),
         ({}, (f32(1, 8), f32(5, 8), f32(5, 8)),
          "cos is f32[5,8], which does not broadcast to x f32[1,8]"),
         (

@@ -64,6 +64,12 @@ class Program:
     outputs: tuple[Ref, ...] = ()
     arena_bytes: int | None = None
 
+    def __str__(self) -> str:
+        """The NPUIR text, without source locations."""
+        from forge_ugc.npuir.printer import print_program
+
+        return print_program(self, locations=False)
+
     def with_instructions(self, instructions: tuple[Instruction, ...]) -> Program:
         """The same program with other instructions."""
         return replace(self, instructions=instructions)
