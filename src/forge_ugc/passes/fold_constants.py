@@ -43,7 +43,7 @@ class FoldConstants(GraphPass):
     def run(self, graph_module: fx.GraphModule, options: Options) -> PassResult:
         graph = graph_module.graph
         aliases = Aliases(graph)
-        fired = _drop_identities(graph, aliases)
+        fired = _drop_identities(list(graph.nodes), aliases)
         blocked: dict[fx.Node, str] = {}
         while True:
             made = plan(graph, aliases, options.fold_limit_bytes, blocked)
@@ -74,8 +74,10 @@ class FoldConstants(GraphPass):
         options: Options,
     ) -> list[Fired]:
         fired = []
+        stored = []
         for node in made.stored:
             constant = self._constant(node, values[node], options)
+            stored.append(constant)
             by = constant
             if aliases.is_visible(node) and root(node) is node:
                 by = emit(node, aten.clone.default, (constant,), by=self.name)
@@ -84,7 +86,8 @@ class FoldConstants(GraphPass):
             fired.append(Fired(rule=self.name, node=by.name, what=what, location=location(node)))
             replace(node, by)
         erase_dead(reversed(made.constant))
-        return fired
+        users = [user for constant in stored for user in constant.users]
+        return fired + _drop_identities(users, aliases)
 
     def _constant(self, node: fx.Node, value: torch.Tensor, options: Options) -> fx.Node:
         """The node that reads the value: the constant it equals, or a new one."""
@@ -117,9 +120,9 @@ def _is_same_view(a: torch.Tensor, b: torch.Tensor) -> bool:
     )
 
 
-def _drop_identities(graph: fx.Graph, aliases: Aliases) -> list[Fired]:
+def _drop_identities(nodes: list[fx.Node], aliases: Aliases) -> list[Fired]:
     fired: list[Fired] = []
-    for node in list(graph.nodes):
+    for node in nodes:
         if node.op != "call_function" or node._erased or not node.users:
             continue
         by = _simpler(node, aliases)

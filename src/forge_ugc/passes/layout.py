@@ -187,13 +187,15 @@ class _Relayout:
         name = operator_name(source)
         if name in {"meshgrid", "broadcast_tensors"}:
             base = cast(fx.Node, memory_of(node))
-            shape = list(cast(TensorType, tensor_type(node)).shape)
+            mine = cast(TensorType, tensor_type(node))
+            shape = list(mine.shape)
             if name == "meshgrid":
                 axis = {0: 1, 1: 0}.get(index, index) if _is_xy(source) else index
                 ones = [shape[axis] if i == axis else 1 for i in range(len(shape))]
                 base = emit(node, aten.view.default, (base, ones), by=Layout.name)
-            by = emit(node, aten.expand.default, (base, shape), by=Layout.name)
-            self._put("grid", node, by)
+            if tensor_type(base) != mine:
+                base = emit(node, aten.expand.default, (base, shape), by=Layout.name)
+            self._put("grid", node, base)
             return
         kinds = node_type(source)
         if isinstance(kinds, tuple):

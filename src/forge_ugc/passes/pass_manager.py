@@ -144,7 +144,7 @@ class _State:
         self._counts = _count(graph_module)
         self._results: Outputs | None = None
         if options.verify_passes and inputs is not None:
-            self._results = run_graph(graph_module, inputs)
+            self._results = run_graph(graph_module, inputs, "as captured")
         self._dump("captured")
 
     def step(self, graph_pass: GraphPass, number: int) -> int:
@@ -155,7 +155,8 @@ class _State:
         before, difference = self._counts, None
         self._counts = _count(self._graph_module) if result.changed else before
         if self._results is not None and self._inputs is not None:
-            old, self._results = self._results, run_graph(self._graph_module, self._inputs)
+            old, when = self._results, f"after {graph_pass.name}"
+            self._results = run_graph(self._graph_module, self._inputs, when)
             difference = compare(graph_pass.name, old, self._results, self._graph_module)
         self.runs.append(
             PassRun(

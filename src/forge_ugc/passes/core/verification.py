@@ -17,11 +17,14 @@ Outputs = tuple[torch.Tensor | None, ...]
 _SEED = 20
 
 
-def run_graph(graph_module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Outputs:
+def run_graph(graph_module: fx.GraphModule, inputs: Sequence[torch.Tensor], when: str) -> Outputs:
     """The graph's results, as plain PyTorch, with a fixed seed; the user's generator is untouched.
 
+    Args:
+        when: `as captured` or `after NAME`, for the message.
+
     Raises:
-        InternalError: the graph does not run; names the node.
+        InternalError: the graph does not run.
     """
     interpreter = fx.Interpreter(graph_module)
     interpreter.extra_traceback = False
@@ -31,7 +34,7 @@ def run_graph(graph_module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> O
             results: Any = interpreter.run(*inputs, enable_io_processing=False)
         except (RuntimeError, IndexError, ValueError, TypeError) as error:
             raise InternalError(
-                "the graph does not run as PyTorch", why=str(error).splitlines()[0]
+                f"the graph does not run {when}", why=str(error).splitlines()[0]
             ) from error
     return tuple(results)
 
