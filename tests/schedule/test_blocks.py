@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from forge_ugc.npuir.instruction import Reg
 from forge_ugc.npuir.parser import parse_program
-from forge_ugc.schedule.blocks import blocks, largest_live_set
+from forge_ugc.npuir.program import Program
+from forge_ugc.schedule.blocks import apart, blocks, largest_live_set
 from forge_ugc.schedule.liveness import analyse
+
+from .programs import programs
 
 
 def chains(body: str, tail: str = "output %0") -> list[list[int]]:
@@ -56,6 +60,9 @@ def test_a_view_lends_its_owner_only_from_the_first_byte_and_in_full() -> None:
     assert chains(whole + "  %3 = aten.relu.default(%2) : f32[32]") == [[1, 3]]
     assert chains(half + "  %3 = aten.relu.default(%2) : f32[2,8]") == [[1], [3]]
     assert chains(late + "  %3 = aten.relu.default(%2) : f32[2,8]") == [[1], [3]]
+    # 31 of 32 elements need as many aligned bytes as all 32, but lie elsewhere.
+    shifted = whole + "  %3 = aten.slice.Tensor(%2) {start = 1} : f32[31] view(%2, 4 B)\n"
+    assert chains(shifted + "  %4 = aten.relu.default(%3) : f32[31]") == [[1], [4]]
 
 
 def test_an_operand_that_is_also_read_through_a_view_is_kept() -> None:
@@ -88,3 +95,36 @@ def test_the_largest_live_set_counts_memory_taken_over_once() -> None:
     found = blocks(program, analyse(program))
     assert [b.regs for b in found] == [[Reg(1), Reg(2), Reg(4)], [Reg(3)]]
     assert largest_live_set(found) == 128 + 64
+
+
+@given(programs(40))
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+def test_blocks_apart_need_no_more_at_any_time(program: Program) -> None:
+    live = analyse(program)
+    found = blocks(program, live)
+    pieces = apart(found, live, largest_live_set(found))
+    assert largest_live_set(pieces) == largest_live_set(found)
+    assert sorted(r for p in pieces for r in p.regs) == sorted(r for b in found for r in b.regs)
+    spans = {i.reg: (i.start, i.end) for i in live.intervals}
+    for piece in pieces:
+        assert (piece.start, piece.end) == (spans[piece.regs[0]][0], spans[piece.regs[-1]][1])
+
+
+def test_a_chain_is_cut_where_both_ends_fit() -> None:
+    text = """npuir.program @p target(cpu) {
+  input  %0 "x" : f32[4,8]
+  %1 = aten.mm.default(%0, %0) : f32[4,8]
+  %2 = aten.relu.default(%1) : f32[4,8]
+  %3 = aten.softmax.int(%2) {dim = -1} : f32[4,8]
+  %4 = aten.add.Tensor(%2, %3) : f32[4,8]
+  output %0
+}
+"""
+    program = parse_program(text)
+    live = analyse(program)
+    found = blocks(program, live)
+    assert [[r.id for r in b.regs] for b in found] == [[1, 2, 4], [3]]
+    pieces = apart(found, live, largest_live_set(found))
+    assert [[r.id for r in p.regs] for p in pieces] == [[1], [2, 4], [3]]

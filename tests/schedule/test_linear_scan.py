@@ -105,3 +105,23 @@ def test_greedy_by_size_is_taken_where_the_scan_wastes_bytes() -> None:
     check_buffers(placed)
     assert stats.strategy == "greedy-by-size"
     assert stats.peak_bytes == stats.lower_bound_bytes == 192 + 64
+
+
+STAIRS = """npuir.program @p target(cpu) {
+  input  %0 "x" : f32[16]
+  %1 = aten.repeat.default(%0) {repeats = [4]} : f32[64]
+  %2 = aten.slice_copy.Tensor(%1) {end = 48} : f32[48]
+  %3 = aten.neg.default(%2) : f32[48]
+  %4 = aten.neg.default(%3) : f32[48]
+  %5 = aten.cumsum.default(%4) {dim = 0} : f32[48]
+  %6 = aten.cat.default([%5, %3]) : f32[96]
+  output %6
+}
+"""
+
+
+def test_less_is_computed_in_place_where_that_lets_the_rest_fit() -> None:
+    placed, stats = allocate(parse_program(STAIRS))
+    check_buffers(placed)
+    assert stats.strategy == "greedy-apart"
+    assert stats.peak_bytes == stats.lower_bound_bytes

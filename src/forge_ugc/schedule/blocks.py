@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from forge_ugc.npuir.instruction import Reg
 from forge_ugc.npuir.program import Program
@@ -70,14 +71,40 @@ def blocks(program: Program, liveness: Liveness) -> list[Block]:
     return found
 
 
+def apart(found: Sequence[Block], liveness: Liveness, bound: int) -> list[Block]:
+    """The same registers in more, shorter blocks, with the same largest live set.
+
+    A chain is cut wherever both its ends fit beside everything else that is live at that
+    instruction. Shorter blocks are easier to place, at the price of more buffers.
+
+    Args:
+        found: blocks by start; `bound`: their largest live set.
+        liveness: of the same program.
+    """
+    span = {i.reg: i for i in liveness.intervals}
+    live = _live_bytes(found)
+    pieces: list[Block] = []
+    for block in found:
+        piece: Block | None = None
+        for reg in block.regs:
+            start, end = span[reg].start, span[reg].end
+            if piece is None or live[start] + block.size_bytes <= bound:
+                piece = Block(size_bytes=block.size_bytes, start=start, end=end)
+                pieces.append(piece)
+            piece.regs.append(reg)
+            piece.end = end
+    return sorted(pieces, key=lambda piece: piece.start)
+
+
 def largest_live_set(found: Sequence[Block]) -> int:
     """Most bytes that are in use during one instruction: no placement can need less."""
-    change: dict[int, int] = {}
+    return max(_live_bytes(found), default=0)
+
+
+def _live_bytes(found: Sequence[Block]) -> list[int]:
+    """Bytes in use during each instruction, up to the last one that needs any."""
+    change = [0] * (max((block.end for block in found), default=-1) + 2)
     for block in found:
-        change[block.start] = change.get(block.start, 0) + block.size_bytes
-        change[block.end + 1] = change.get(block.end + 1, 0) - block.size_bytes
-    live = most = 0
-    for index in sorted(change):
-        live += change[index]
-        most = max(most, live)
-    return most
+        change[block.start] += block.size_bytes
+        change[block.end + 1] -= block.size_bytes
+    return list(accumulate(change))

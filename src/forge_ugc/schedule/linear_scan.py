@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from forge_ugc.npuir.instruction import External, Instruction, Reg, Result, Slot
 from forge_ugc.npuir.program import Program
 from forge_ugc.schedule import first_to_last, large_to_small
-from forge_ugc.schedule.blocks import Block, blocks, largest_live_set
-from forge_ugc.schedule.liveness import analyse
+from forge_ugc.schedule.blocks import Block, apart, blocks, largest_live_set
+from forge_ugc.schedule.liveness import Liveness, analyse
 
 TOLERATED_WASTE = 0.05
-"""Above this share of the largest live set, a second placement is tried."""
+"""Above this share of the largest live set, another placement is tried."""
 PAIRS_PER_BLOCK = 256
-"""Above this many neighbours in time a block, the second placement would take too long."""
+"""Above this many neighbours in time a block, greedy placement would take too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,9 @@ class BufferStats:
         lower_bound_bytes: the largest live set: the most that is in use during one instruction,
             each owner rounded up to 64 bytes, memory that is taken over in place counted once.
         reused_in_place: results that took over the memory of an operand.
-        strategy: `linear-scan` or `greedy-by-size`, whichever needed the smaller arena.
+        strategy: what placed them: `linear-scan`; where that wastes more than `TOLERATED_WASTE`,
+            `greedy-by-size` if it needs a smaller arena; where that still wastes too much,
+            `greedy-apart`, which computes less in place, if it needs a smaller one again.
     """
 
     registers: int
@@ -50,6 +52,16 @@ class BufferStats:
         return 1.0 - (self.buffers + self.external_buffers) / self.registers
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Blocks, their offsets, the arena they need and what placed them."""
+
+    blocks: list[Block]
+    offsets: list[int]
+    peak_bytes: int
+    strategy: str
+
+
 def allocate(program: Program) -> tuple[Program, BufferStats]:
     """Give every result that owns memory a place.
 
@@ -63,36 +75,40 @@ def allocate(program: Program) -> tuple[Program, BufferStats]:
     live = analyse(program)
     found = blocks(program, live)
     bound = largest_live_set(found)
-    offsets, peak, strategy = _best_placement(found, bound)
-    offset_of = {r: o for b, o in zip(found, offsets, strict=True) for r in b.regs}
+    best = _best_placement(found, live, bound)
+    offset_of = {r: o for b, o in zip(best.blocks, best.offsets, strict=True) for r in b.regs}
     placed, buffers = _with_places(program, offset_of, live.external)
     stats = BufferStats(
         registers=sum(len(i.results) for i in program.instructions),
         buffers=buffers,
         external_buffers=len(live.external),
-        peak_bytes=peak,
+        peak_bytes=best.peak_bytes,
         lower_bound_bytes=bound,
-        reused_in_place=len(offset_of) - len(found),
-        strategy=strategy,
+        reused_in_place=len(offset_of) - len(best.blocks),
+        strategy=best.strategy,
     )
-    return replace(program, instructions=placed, arena_bytes=peak), stats
+    return replace(program, instructions=placed, arena_bytes=best.peak_bytes), stats
 
 
-def _best_placement(found: Sequence[Block], bound: int) -> tuple[list[int], int, str]:
-    """(offsets, arena size, strategy)."""
-    offsets = first_to_last.place(found)
-    peak = _end(found, offsets)
-    if peak > bound * (1 + TOLERATED_WASTE):
-        if large_to_small.pairs_alive_together(found) <= PAIRS_PER_BLOCK * len(found):
-            others = large_to_small.place(found)
-            other_peak = _end(found, others)
-            if other_peak < peak:
-                return others, other_peak, "greedy-by-size"
-    return offsets, peak, "linear-scan"
+def _best_placement(found: list[Block], live: Liveness, bound: int) -> Placement:
+    """The first placement within the tolerated waste, or the smallest of all."""
+    best = _placement(found, first_to_last.place, "linear-scan")
+    for strategy in ("greedy-by-size", "greedy-apart"):
+        if best.peak_bytes <= bound * (1 + TOLERATED_WASTE):
+            break
+        pieces = found if strategy == "greedy-by-size" else apart(found, live, bound)
+        if large_to_small.pairs_alive_together(pieces) <= PAIRS_PER_BLOCK * len(pieces):
+            other = _placement(pieces, large_to_small.place, strategy)
+            best = min(best, other, key=lambda placement: placement.peak_bytes)
+    return best
 
 
-def _end(found: Sequence[Block], offsets: Sequence[int]) -> int:
-    return max((o + b.size_bytes for b, o in zip(found, offsets, strict=True)), default=0)
+def _placement(
+    pieces: list[Block], place: Callable[[Sequence[Block]], list[int]], strategy: str
+) -> Placement:
+    offsets = place(pieces)
+    peak = max((o + b.size_bytes for b, o in zip(pieces, offsets, strict=True)), default=0)
+    return Placement(blocks=pieces, offsets=offsets, peak_bytes=peak, strategy=strategy)
 
 
 def _with_places(
