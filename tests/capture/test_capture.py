@@ -199,3 +199,14 @@ def test_dropout_in_eval_mode_draws_nothing():
         warnings.simplefilter("error")
         captured = capture(nn.Dropout(0.5).eval(), (torch.ones(3),))
     assert torch.equal(run(captured, torch.ones(3))[0], torch.ones(3))
+
+
+def test_vmap_is_resolved_to_operators():
+    class Net(nn.Module):
+        def forward(self, x, y):
+            return torch.vmap(lambda a, b: (a * b).sum())(x, y)
+
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    captured = capture(Net(), (x, y))
+    assert all(name.startswith("aten.") for name in captured.nodes_by_operator)
+    torch.testing.assert_close(run(captured, x, y)[0], Net()(x, y))

@@ -66,7 +66,7 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
     try:
         with torch.no_grad():
             exported = torch.export.export(flat, tuple(tensors), strict=False)
-            if _mutates(exported):
+            if _needs_retrace(exported):
                 exported = exported.run_decompositions({})
     except ForgeError:
         raise
@@ -75,12 +75,17 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
     return exported
 
 
-def _mutates(exported: ExportedProgram) -> bool:
+def _needs_retrace(exported: ExportedProgram) -> bool:
+    """True if operators write in place, or calls are left that are not operators (torch.func)."""
     for module in exported.graph_module.modules():
         graph = getattr(module, "graph", None)
         for node in graph.nodes if graph is not None else ():
+            if node.op != "call_function":
+                continue
             schema = getattr(node.target, "_schema", None)
-            if node.op == "call_function" and schema is not None and schema.is_mutable:
+            if schema is not None and schema.is_mutable:
+                return True
+            if getattr(node.target, "__module__", "").startswith("torch._functorch"):
                 return True
     return False
 
