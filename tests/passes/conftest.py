@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from graph_checks import TypeChecker
 from torch import fx
 
 from forge_ugc.capture import capture
@@ -11,18 +12,6 @@ from forge_ugc.ops.core.torch_types import type_of
 from forge_ugc.options import Options
 from forge_ugc.passes.base import PassResult, build
 from forge_ugc.passes.text import format_graph
-
-
-class TypeChecker(fx.Interpreter):
-    """Runs a graph and compares every value with the type that the graph records for it."""
-
-    def run_node(self, n):
-        value = super().run_node(n)
-        if n.op in {"call_function", "get_attr"}:
-            values = value if isinstance(value, list | tuple) else [value]
-            kinds = n.meta["type"] if isinstance(n.meta["type"], tuple) else (n.meta["type"],)
-            assert tuple(type_of(v) for v in values) == kinds, n.format_node()
-        return value
 
 
 @dataclass
@@ -66,7 +55,7 @@ def as_module():
 
 @pytest.fixture
 def run_pass():
-    """`run_pass("dead-code", module, *inputs)`: results bit for bit those of eager, aliasing too."""
+    """`run_pass("dead-code", module, *inputs)`: results bit for bit as in eager, aliasing too."""
 
     def run(name, module, *inputs, graph_module=None, aliasing=True, **options):
         if not isinstance(module, torch.nn.Module):

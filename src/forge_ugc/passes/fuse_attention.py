@@ -16,9 +16,9 @@ from forge_ugc.ops.core.schema import parameters
 from forge_ugc.ops.core.torch_types import to_torch
 from forge_ugc.passes.attention.band import Band
 from forge_ugc.passes.attention.einsum import EinsumToMatmul
-from forge_ugc.passes.attention.heads import keys_of, lift, share_heads
+from forge_ugc.passes.attention.heads import has_type, in_type, keys_of, lift, share_heads
 from forge_ugc.passes.attention.mask import build_mask
-from forge_ugc.passes.attention.peeling import bare, fold_between, source_of, typed, upcast
+from forge_ugc.passes.attention.peeling import bare, fold_between, source_of, typed
 from forge_ugc.passes.attention.scores import (
     Factor,
     Scores,
@@ -62,8 +62,8 @@ class _Fusion(Rewrite):
         """Put the operator in; every condition has been checked."""
         old, by, frame = found.replaced, self.name, found.frame
         before = old.prev
-        k = keys_of(found.k, old, by) if found.turned else found.k
-        q = found.q
+        q, k = (in_type(x, typed(found.v).dtype, old, by) for x in (found.q, found.k))
+        k = keys_of(k, old, by) if found.turned else k
         for factor in found.factors:
             q = emit(old, factor.operator, [q, factor.value], by=by)
         q, k, v = (lift(x, frame, old, by) for x in (q, k, found.v))
@@ -166,10 +166,10 @@ class FuseSoftmaxChain(_Fusion):
             if not _at_least(typed(node).dtype, dtype):
                 return No(f"the chain from {typed(scores.left)} to {typed(product)} rounds to "
                           f"{typed(node).dtype.value} on its way", node)  # fmt: skip
-        q, right = (_in_type(x, dtype) for x in (scores.left, scores.right))
-        if not {typed(x).dtype for x in (q, right, v)} == {dtype}:
-            return No(f"queries are {typed(q)}, transposed keys {typed(right)} and values "
-                      f"{typed(v)}: one type is needed", product)  # fmt: skip
+        q, right = scores.left, scores.right
+        if typed(v).dtype != dtype or not (has_type(q, dtype) and has_type(right, dtype)):
+            kinds = ", ".join(typed(x).dtype.value for x in (q, right, v))
+            return No(f"queries, keys and values are {kinds}; one type is needed", product)
         fold = scores.fold or weighted.fold or _fold_of(q, v, product)
         if (
             fold is not None
@@ -226,14 +226,6 @@ def _fold_of(q: fx.Node, v: fx.Node, product: fx.Node) -> tuple[int, int] | None
 def _at_least(dtype: DType, other: DType) -> bool:
     """True if every value of `other` is one of `dtype`."""
     return torch.promote_types(to_torch(dtype), to_torch(other)) == to_torch(dtype)
-
-
-def _in_type(node: fx.Node, dtype: DType) -> fx.Node:
-    """The node, or what it casts up from, in this type."""
-    found = node
-    while typed(found).dtype != dtype and upcast(found):
-        found = bare(source_of(found))
-    return found if typed(found).dtype == dtype else node
 
 
 def _lowered(old: fx.Node, fused: fx.Node, by: str) -> tuple[fx.Node, fx.Node]:

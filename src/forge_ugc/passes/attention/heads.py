@@ -8,7 +8,8 @@ from typing import cast
 import torch
 from torch import fx
 
-from forge_ugc.passes.attention.peeling import bare, source_of, typed
+from forge_ugc.npuir.types import DType
+from forge_ugc.passes.attention.peeling import bare, same_values, source_of, typed, upcast
 from forge_ugc.passes.attention.steps import Frame
 from forge_ugc.passes.graph import aten, constant_of, emit, is_call
 
@@ -47,6 +48,24 @@ def permutation(node: fx.Node) -> list[int] | None:
 
 _TURNS = (aten.permute, aten.transpose, aten.swapaxes, aten.swapdims, aten.t, aten.numpy_T, aten.mT,
           aten.adjoint)  # fmt: skip
+
+
+def has_type(node: fx.Node, dtype: DType) -> bool:
+    """True if the node is of this type, or casts up from it, transpositions left aside."""
+    while typed(node).dtype != dtype:
+        if not (upcast(node) or same_values(node) or permutation(node) is not None):
+            return False
+        node = source_of(node)
+    return True
+
+
+def in_type(node: fx.Node, dtype: DType, anchor: fx.Node, by: str) -> fx.Node:
+    """The node before its casts, transposed alike. `has_type` must hold."""
+    if typed(node).dtype == dtype:
+        return node
+    source = in_type(source_of(node), dtype, anchor, by)
+    order = permutation(node)
+    return source if order is None else emit(anchor, aten.permute.default, [source, order], by=by)
 
 
 def lift(node: fx.Node, frame: Frame, anchor: fx.Node, by: str) -> fx.Node:

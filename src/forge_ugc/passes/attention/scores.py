@@ -189,8 +189,8 @@ def _product(node: fx.Node, walk: _Walk) -> Scores | No:
             steps = (*steps, Add(source_of(node), scale * beta, 3))
         scale *= alpha
     if typed(left).rank != typed(right).rank or not 2 <= typed(left).rank <= 4:
-        return No(f"queries are {typed(left)} and transposed keys {typed(right)}; "
-                  "both must have rank 2, 3 or 4", node)  # fmt: skip
+        return No(f"queries have rank {typed(left).rank} and keys rank {typed(right).rank}; "
+                  "both must have one rank of 2, 3 or 4", node)  # fmt: skip
     left, scale = unscaled(left, scale)
     right, scale = unscaled(right, scale)
     if not math.isfinite(scale):
