@@ -67,8 +67,11 @@ class Arena:
                     self.execute(instruction)
                 self.spoil(instruction, dying[index])
             targets = {self.roots[s.target].base for s in self.program.stores}
+            given = {i.reg for i in self.program.inputs}
             outputs = [
-                self.values[o].clone() if self.roots[o].base in targets else self.values[o]
+                self.values[o].clone()
+                if self.roots[o].base in targets and o not in given
+                else self.values[o]
                 for o in self.program.outputs
             ]
             taken = [(s.target, self.values[s.value].clone()) for s in self.program.stores]

@@ -109,26 +109,55 @@ class HostExecutable(Executable):
                 values[declared.reg.id] = _in_layout(tensor, declared.type)
             for step in self._steps:
                 step(values)
-            for store in self._program.stores:
-                target = (
-                    self._fixed[store.target]
-                    if isinstance(store.target, State)
-                    else inputs[self._input_position(store.target)]
-                )
-                with torch.inference_mode(target.is_inference()):
-                    target.copy_(self._read(values, store.value))
-        outputs = [self._output(values, inputs, ref) for ref in self._program.outputs]
+            outputs = [self._output(values, inputs, ref) for ref in self._program.outputs]
+            if self._program.stores:
+                outputs = self._store(values, inputs, outputs)
         for reg in self._volatile:
             values[reg] = None
         self._frames.append(frame)
         return outputs
 
+    def _store(
+        self,
+        values: list[torch.Tensor | None],
+        inputs: Sequence[torch.Tensor],
+        outputs: list[torch.Tensor],
+    ) -> list[torch.Tensor]:
+        """Write states and inputs; what is read from one is copied first.
+
+        Only an output that names an input stays that very tensor.
+        """
+        stores = self._program.stores
+        targets = [
+            self._fixed[s.target]
+            if isinstance(s.target, State)
+            else inputs[self._input_position(s.target)]
+            for s in stores
+        ]
+        written = {t.untyped_storage()._cdata for t in targets}
+
+        def taken(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor.clone() if tensor.untyped_storage()._cdata in written else tensor
+
+        outputs = [
+            tensor if self._is_input(ref) else taken(tensor)
+            for ref, tensor in zip(self._program.outputs, outputs, strict=True)
+        ]
+        stored = [taken(self._read(values, s.value)) for s in stores]
+        for target, value in zip(targets, stored, strict=True):
+            with torch.inference_mode(target.is_inference()):
+                target.copy_(value)
+        return outputs
+
     def _output(
         self, values: list[torch.Tensor | None], inputs: Sequence[torch.Tensor], ref: Ref
     ) -> torch.Tensor:
-        if isinstance(ref, Reg) and ref.id < len(inputs) and ref not in self._by_reg:
-            return inputs[self._input_position(ref)]
+        if self._is_input(ref):
+            return inputs[self._input_position(cast(Reg, ref))]
         return self._read(values, ref)
+
+    def _is_input(self, ref: Ref) -> bool:
+        return isinstance(ref, Reg) and ref not in self._by_reg
 
     def _input_position(self, reg: Reg) -> int:
         return next(i for i, d in enumerate(self._program.inputs) if d.reg == reg)
@@ -249,7 +278,7 @@ def _copy_step(
 ) -> Step:
     def run(values: list[torch.Tensor | None]) -> None:
         got = overload(*fetch(values), **named(values))
-        several = got if isinstance(got, tuple | list) else (got,)
+        several = [t for t in (got if isinstance(got, tuple | list) else (got,)) if t is not None]
         for result, tensor in zip(results, several, strict=True):
             if isinstance(result.place, External):
                 values[result.reg.id] = empty(result.type)

@@ -79,14 +79,16 @@ def emit(
     *,
     by: str,
     origin: fx.Node | None = None,
+    kind: NodeType = None,
 ) -> fx.Node:
-    """Insert a call before `anchor` with its inferred type, stamped with pass and source.
+    """Insert a call before `anchor` with its type, stamped with pass and source.
 
     Args:
         target: a PyTorch operator, or one of our operators with its attributes set.
         args, kwargs: its arguments; for our operators the operands only.
         by: name of the pass or rewrite, kept in `meta["origin"]`.
         origin: node whose source location is inherited; `anchor` if None.
+        kind: the result's type, if the caller knows it; inferred if None.
     """
     overload = target if isinstance(target, OpOverload) else target.overload()
     named = dict(kwargs or {}) if isinstance(target, OpOverload) else target.attributes()
@@ -97,7 +99,7 @@ def emit(
         if key in source.meta:
             node.meta[key] = source.meta[key]
     node.meta["origin"] = by
-    node.meta["type"] = infer_call(overload, args, named)
+    node.meta["type"] = infer_call(overload, args, named) if kind is None else kind
     return node
 
 

@@ -27,7 +27,8 @@ def interpret(
     store and all outputs are taken (copied first if they share memory with a target), and only
     then are the targets written. An executor has to take the same snapshots: `store $a, %view_of_b`
     with `store $b, %x` beside it must store the old b, and an output that is a view of a target
-    shows the target's old value.
+    shows the target's old value. An output that names an input is the caller's own tensor, and so
+    shows what was stored into it.
 
     Args:
         program: allocated or not.
@@ -58,7 +59,8 @@ def interpret(
             shared = value.untyped_storage().data_ptr() in written
             return value.clone() if shared else value
 
-        outputs = [taken(ref) for ref in program.outputs]
+        given = {i.reg: tensor for i, tensor in zip(program.inputs, inputs, strict=True)}
+        outputs = [given[ref] if ref in given else taken(ref) for ref in program.outputs]
         stored = [(targets[s.target], taken(s.value)) for s in program.stores]
         for target, value in stored:
             target.copy_(value)

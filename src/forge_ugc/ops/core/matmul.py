@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from forge_ugc.errors import VerificationError
 from forge_ugc.npuir.types import TensorType
-from forge_ugc.ops.core.op import Cost, require
+from forge_ugc.ops.core.op import Cost
 
 
 def linear_type(x: TensorType, w: TensorType, b: TensorType | None) -> TensorType:
@@ -12,13 +13,18 @@ def linear_type(x: TensorType, w: TensorType, b: TensorType | None) -> TensorTyp
     Raises:
         VerificationError: shapes or dtypes do not fit.
     """
-    require(x.dtype.is_float and x.rank >= 1, f"x must be floating point with a last axis, is {x}")
-    require(w.rank == 2, f"weight must have two axes [out, in], is {w}")
-    require(w.shape[1] == x.shape[-1], f"weight is {w}, expected [out,{x.shape[-1]}] for x {x}")
-    require(w.dtype == x.dtype, f"weight is {w}, expected dtype {x.dtype.value} of x")
-    if b is not None:
-        require(b.shape == w.shape[:1], f"bias is {b}, expected [{w.shape[0]}]")
-        require(b.dtype == x.dtype, f"bias is {b}, expected dtype {x.dtype.value} of x")
+    if not x.dtype.is_float or not x.rank:
+        raise VerificationError(f"x must be floating point with a last axis, is {x}")
+    if w.rank != 2:
+        raise VerificationError(f"weight must have two axes [out, in], is {w}")
+    if w.shape[1] != x.shape[-1]:
+        raise VerificationError(f"weight is {w}, expected [out,{x.shape[-1]}] for x {x}")
+    if w.dtype is not x.dtype:
+        raise VerificationError(f"weight is {w}, expected dtype {x.dtype.value} of x")
+    if b is not None and b.shape != w.shape[:1]:
+        raise VerificationError(f"bias is {b}, expected [{w.shape[0]}]")
+    if b is not None and b.dtype is not x.dtype:
+        raise VerificationError(f"bias is {b}, expected dtype {x.dtype.value} of x")
     return TensorType.of(x.dtype, (*x.shape[:-1], w.shape[0]))
 
 

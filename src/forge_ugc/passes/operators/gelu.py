@@ -7,9 +7,10 @@ from typing import cast
 
 from torch import fx
 
+from forge_ugc.ops.core.layout import like
 from forge_ugc.passes.base import No, Rewrite
 from forge_ugc.passes.graph import aten, is_call, tensor_type
-from forge_ugc.passes.operators.matching import WIDE, fuse, operands, sole_user, with_scalar
+from forge_ugc.passes.operators.matching import WIDE, operands, sole_user, substitute, with_scalar
 from forge_ugc.passes.operators.polynomial import arguments, is_polynomial, polynomial
 
 _CUBIC = 0.044715
@@ -47,9 +48,8 @@ class GeluChain(Rewrite):
         if kind is None or kind.dtype not in WIDE:
             return No(f"the chain computes in {kind}, where every step rounds", x)
         approximate = "none" if is_call(node, aten.erf) else "tanh"
-        return fuse(
-            last, aten.gelu.default, (x,), {"approximate": approximate}, by=self.name, origin=last
-        )
+        named = {"approximate": approximate}
+        return substitute(last, aten.gelu.default, (x,), named, kind=like(kind), by=self.name)
 
 
 def _product(value: fx.Node, x: fx.Node) -> fx.Node | None:

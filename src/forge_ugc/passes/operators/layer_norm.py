@@ -12,11 +12,11 @@ from forge_ugc.passes.operators import norm_root
 from forge_ugc.passes.operators.matching import (
     WIDE,
     argument,
-    fuse,
     last_axis,
     operands,
     other,
     sole_user,
+    substitute,
     with_scalar,
 )
 
@@ -57,7 +57,8 @@ class LayerNormChain(Rewrite):
         if weight is not None:
             last, bias = _vector(last, aten.add.Tensor)
         args = (x, [kind.shape[-1]], weight, bias, root.eps)
-        return fuse(last, aten.layer_norm.default, args, by=self.name, origin=root.scaled)
+        packed = kind.contiguous()
+        return substitute(last, aten.layer_norm.default, args, kind=packed, by=self.name)
 
 
 def _centred(node: fx.Node) -> fx.Node | No | None:

@@ -14,7 +14,7 @@ from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.core.op import Op
 from forge_ugc.passes.base import No
 from forge_ugc.passes.graph import aten, constant_of, emit, is_call, node_type, tensor_type
-from forge_ugc.passes.replacing import erase_dead, replace
+from forge_ugc.passes.replacing import replace
 
 Pair = tuple[object, object]
 WIDE = frozenset({DType.F32, DType.F64})
@@ -103,16 +103,8 @@ def last_axis(value: object, rank: int) -> bool:
     return dims in ([-1], [rank - 1])
 
 
-def fuse(
-    old: fx.Node,
-    op: Op | OpOverload,
-    args: Sequence[object],
-    kwargs: Mapping[str, object] | None = None,
-    *,
-    by: str,
-    origin: fx.Node,
-) -> fx.Node | No:
-    """Put one operator in the place of `old` and erase what became dead.
+def fuse(old: fx.Node, op: Op, args: Sequence[object], *, by: str, origin: fx.Node) -> fx.Node | No:
+    """Put one operator of ours in the place of `old` and erase what became dead.
 
     Refuses, with the graph as it was, if the operands break the operator's type rule or the result
     has another shape or dtype than `old`.
@@ -120,27 +112,36 @@ def fuse(
     Args:
         old: the last node of the chain, where the operator is inserted.
         args: the operands; absent ones at the end are left out.
-        kwargs: further arguments of a PyTorch operator.
         by: the rewrite's name.
         origin: the node whose place in the user's model the operator inherits.
     """
     given = list(args)
     while given and given[-1] is None:
         given.pop()
-    want = tensor_type(old)
-    if isinstance(op, Op):
-        try:
-            kind = op.infer(*(_type(a) for a in given))
-        except VerificationError as error:
-            return No(error.what, old)
-        if (refusal := _differs(kind, want)) is not None:
-            return refusal
-        new = emit(old, op, given, by=by, origin=origin)
-    else:
-        new = emit(old, op, given, kwargs, by=by, origin=origin)
-        if (refusal := _differs(node_type(new), want)) is not None:
-            erase_dead([new])
-            return refusal
+    try:
+        kind = op.infer(*(_type(a) for a in given))
+    except VerificationError as error:
+        return No(error.what, old)
+    if (refusal := _differs(kind, tensor_type(old))) is not None:
+        return refusal
+    new = emit(old, op, given, by=by, origin=origin, kind=kind)
+    replace(old, new)
+    return new
+
+
+def substitute(
+    old: fx.Node,
+    target: OpOverload,
+    args: Sequence[object],
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    kind: TensorType,
+    by: str,
+) -> fx.Node | No:
+    """As `fuse`, for an operator of PyTorch whose result is known to be of type `kind`."""
+    if (refusal := _differs(kind, tensor_type(old))) is not None:
+        return refusal
+    new = emit(old, target, args, kwargs, by=by, origin=old, kind=kind)
     replace(old, new)
     return new
 

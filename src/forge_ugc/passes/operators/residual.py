@@ -34,6 +34,8 @@ class Residual(Rewrite):
         found.sort(key=lambda item: item[0].node, reverse=True)
         refusal: No | None = None
         for call, residual in found:
+            if call.residual is not None and call.is_shared:
+                continue  # the residual stream itself
             refusal = _refuse(call, residual)
             if refusal is None:
                 return fuse(node, Linear(activation=call.activation),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from torch import fx
 
+from forge_ugc.ops.core.layout import like
 from forge_ugc.passes.base import No, Rewrite
 from forge_ugc.passes.graph import aten, tensor_type
-from forge_ugc.passes.operators.matching import WIDE, fuse, other, sole_user
+from forge_ugc.passes.operators.matching import WIDE, other, sole_user, substitute
 
 
 class SiluChain(Rewrite):
@@ -25,4 +26,4 @@ class SiluChain(Rewrite):
         kind = tensor_type(x)
         if kind is None or kind.dtype not in WIDE:
             return No(f"the chain computes in {kind}, where every step rounds", x)
-        return fuse(product, aten.silu.default, (x,), by=self.name, origin=product)
+        return substitute(product, aten.silu.default, (x,), kind=like(kind), by=self.name)
