@@ -13,6 +13,12 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.fixture(autouse=True)
+def verify_programs(monkeypatch):
+    """Every compilation in a test has its program checked after each phase."""
+    monkeypatch.setenv("FORGE_VERIFY", "1")
+
+
 @pytest.fixture
 def pin(request):
     """Check a text against `text/NAME.txt` beside the test file."""

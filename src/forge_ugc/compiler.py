@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,9 +26,13 @@ from forge_ugc.lowering import Lowered, lower
 from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
 from forge_ugc.npuir.program import Program
+from forge_ugc.npuir.verifier import verify
+from forge_ugc.ops.core.infer import infer
 from forge_ugc.options import Options
 from forge_ugc.passes.pass_manager import PassManager, PipelineReport
 from forge_ugc.result import CompilationResult
+from forge_ugc.schedule.check_buffers import check_buffers
+from forge_ugc.schedule.check_order import check_order
 from forge_ugc.schedule.linear_scan import BufferStats, allocate
 from forge_ugc.schedule.scheduler import ScheduleStats, schedule
 
@@ -143,9 +149,11 @@ def compile_module(
     chosen = options or Options()
     clock = _Clock(chosen.progress)
     backend = backends.get(target)
-    with clock("capture"):
-        captured = capture(module, args, kwargs, share_states=share_states)
-    return compile_captured(captured, type(module).__name__, backend, chosen, clock, (args, kwargs))
+    with _no_garbage_collection():
+        with clock("capture"):
+            captured = capture(module, args, kwargs, share_states=share_states)
+        example = (args, kwargs)
+        return compile_captured(captured, type(module).__name__, backend, chosen, clock, example)
 
 
 def compile_captured(
@@ -156,18 +164,28 @@ def compile_captured(
     clock: _Clock,
     example: tuple[Sequence[object], Mapping[str, object]],
 ) -> CompiledModel:
-    """Phases 2 to 4 and the backend, on a captured graph. Changes the graph."""
+    """Phases 2 to 4 and the backend, on a captured graph. Changes the graph.
+
+    With FORGE_VERIFY=1 in the environment the program is checked after each phase.
+    """
+    checked = os.environ.get("FORGE_VERIFY", "0") not in {"", "0"}
     with clock("passes"):
         flat = captured.signature.flatten(*example) if options.verify_passes else None
         pipeline = PassManager(options).run(captured.graph_module, flat)
     with clock("lowering"):
         lowered = lower(captured, backend, name)
     _dump(options, "lowered", lowered.program)
+    if checked:
+        verify(lowered.program, infer)
     with clock("scheduling"):
         ordered, order_stats = schedule(lowered.program, affinity=options.affinity)
     with clock("allocation"):
         program, buffer_stats = allocate(ordered)
     _dump(options, "scheduled", program)
+    if checked:
+        check_order(lowered.program, ordered)
+        check_buffers(program)
+        verify(program, infer)
     with clock("backend"):
         executable = backend.compile(program, lowered.tensors)
     result = _result(captured, program, lowered, clock, pipeline, order_stats, buffer_stats)
@@ -202,6 +220,18 @@ def _restore(
     program = parse_program(text)
     executable = backends.get(program.target).compile(program, tensors)
     return CompiledModel(program, tensors, signature, output, executable, None)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep Python's cyclic collector from scanning the graphs over and over while they grow."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Clock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -64,7 +65,9 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
         CaptureError: with module path, source line, cause and way out.
     """
     try:
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            # torch.export deep-copies its own tree specs, and warns its user about it.
+            warnings.filterwarnings("ignore", "`isinstance\\(treespec, LeafSpec", FutureWarning)
             exported = torch.export.export(flat, tuple(tensors), strict=False)
             if _needs_retrace(exported):
                 exported = exported.run_decompositions({})

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -126,6 +130,14 @@ def _typed(value: Any) -> Any:  # noqa: ANN401 - a node, a number, or a list of 
     return value
 
 
+@lru_cache(maxsize=1024)
+def _short(file: str) -> str:
+    """The path from the folder that Python imports it from: no machine's paths in artifacts."""
+    roots = [str(Path(root or ".").resolve()) for root in sys.path]
+    parents = [root for root in roots if file.startswith(root + os.sep)]
+    return file[len(max(parents, key=len)) + 1 :] if parents else os.path.basename(file)
+
+
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -138,7 +150,7 @@ def location(node: fx.Node) -> SourceLocation:
         module = re.sub(r"^(L\[.self.\]\.?)?(module\.?)?", "", path)
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     file, line = frames[-1] if frames else ("", "0")
-    return SourceLocation(file=file, line=int(line), module=module)
+    return SourceLocation(file=_short(file) if file else "", line=int(line), module=module)
 
 
 def calls(graph: fx.Graph) -> list[fx.Node]:
