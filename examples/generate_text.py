@@ -68,13 +68,10 @@ def main() -> int:
     print(options.prompt + tokenizer.decode(wanted))
 
     same = list(made.tokens) == wanted
-    print(
-        f"\nForge-UGC: {len(made.tokens)} tokens in {sum(made.step_seconds):.1f} s, each with the"
-    )
-    print(f"           logits of the whole window of {window} tokens")
-    print(
-        f"PyTorch:   {len(wanted)} tokens in {seconds:.1f} s, each with the logits of the last token"
-    )
+    print(f"\nForge-UGC: {len(made.tokens)} tokens in {sum(made.step_seconds):.1f} s")
+    print(f"           (each step computes the logits of the whole window of {window} tokens)")
+    print(f"PyTorch:   {len(wanted)} tokens in {seconds:.1f} s")
+    print("           (each step computes the logits of the last token alone)")
     if same:
         print("token by token equal: yes")
         return 0

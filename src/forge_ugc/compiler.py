@@ -29,7 +29,9 @@ from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.verifier import verify
 from forge_ugc.ops.core.infer import infer
 from forge_ugc.options import Options
+from forge_ugc.passes.graph import calls
 from forge_ugc.passes.pass_manager import PassManager, PipelineReport
+from forge_ugc.passes.text import operator_of
 from forge_ugc.result import CompilationResult
 from forge_ugc.schedule.check_buffers import check_buffers
 from forge_ugc.schedule.check_order import check_order
@@ -260,9 +262,7 @@ def _result(
     captured: CapturedGraph, program: Program, lowered: Lowered, clock: _Clock,
     pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats,
 ) -> CompilationResult:  # fmt: skip
-    after = Counter(
-        str(n.target) for n in captured.graph_module.graph.nodes if n.op == "call_function"
-    )
+    after = Counter(map(operator_of, calls(captured.graph_module.graph)))
     held = Counter(i.opcode for i in program.instructions if not i.is_view)
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),

@@ -57,9 +57,9 @@ class CompilationResult:
     def fused_operators(self) -> Mapping[str, int]:
         """Operators of ours in the optimised graph, by name."""
         return {
-            name.split(".")[1]: count
+            name: count
             for name, count in self.optimized_operators.items()
-            if name.startswith("forge.")
+            if "." not in name and name != "getitem"
         }
 
     @property

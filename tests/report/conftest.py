@@ -44,7 +44,7 @@ def make_result():
             target="cpu",
             phase_seconds={"capture": 3.0, "passes": 1.0},
             captured_operators=dict(before),
-            optimized_operators={"forge.rms_norm.default": 4},
+            optimized_operators={"rms_norm": 4},
             pipeline=PipelineReport(rounds=2, runs=runs),
             instructions_by_opcode={"rms_norm": 4, "aten.view.default": 2},
             host_instructions={"rms_norm": 4},

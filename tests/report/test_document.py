@@ -16,7 +16,7 @@ def test_every_figure_of_a_result(make_result, events):
             "after": 4,
             "reduction": 0.6,
             "by_operator_before": {"aten.mul.Tensor": 8, "aten.relu.default": 2},
-            "by_operator_after": {"forge.rms_norm.default": 4},
+            "by_operator_after": {"rms_norm": 4},
         },
         "fused_operators": {"rms_norm": 4},
         "attention_fused": 0,

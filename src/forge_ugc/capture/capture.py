@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import torch
 from torch import fx, nn
+from torch._ops import OpOverload
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind
 
 from forge_ugc.capture.export import FlatModule, run_export
@@ -81,7 +82,8 @@ def capture(
         graph_module, exported.graph_signature, _tensors_of(exported), names, share_states
     )
     _type_nodes(graph_module)
-    counts = Counter(str(n.target) for n in graph_module.graph.nodes if n.op == "call_function")
+    called = [n.target for n in graph_module.graph.nodes if n.op == "call_function"]
+    counts = Counter(str(t) if isinstance(t, OpOverload) else t.__name__ for t in called)
     signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
     return CapturedGraph(graph_module, signature, outputs[-1], stores, dict(counts))
 
