@@ -261,6 +261,8 @@ NEUTRAL = {
     "dropout of nothing": (lambda x: functional.dropout(x, 0.0, True), VALUES),
     "type as": (lambda x: x.type_as(torch.ones(1)), VALUES),
     "repeat once": (lambda x: x.repeat(1), VALUES),
+    "written over": (lambda x: torch.zeros(7).copy_(x), VALUES),
+    "written over by a slice": (lambda x: torch.slice_scatter(torch.zeros(7), x), VALUES),
     "cat of one": (lambda x: torch.cat([x]), VALUES),
     "there and back": (lambda x: x.double().float(), VALUES),
     "half there and back": (lambda x: x.float().half(), VALUES.half()),
@@ -296,6 +298,16 @@ WORKS = {
     "square transposed": (lambda x: x.view(2, 2).t(), INTS),
     "complex times one": (
         lambda x: torch.view_as_real(torch.view_as_complex(x) * 1),
+        VALUES[:6].view(3, 2),
+    ),
+    "written over in part": (lambda x: torch.slice_scatter(torch.zeros(9), x, 0, 2), VALUES),
+    "written over and converted": (lambda x: torch.zeros(7).double().copy_(x), VALUES),
+    "pending conjugation": (
+        lambda x: torch.view_as_real(torch.view_as_complex(x).conj().resolve_conj()),
+        VALUES[:6].view(3, 2),
+    ),
+    "copy of a pending conjugation": (
+        lambda x: torch.view_as_real(torch.view_as_complex(x).conj().clone() * 2),
         VALUES[:6].view(3, 2),
     ),
     "expanded copies": (lambda x: x.expand(3, 7).clone(), VALUES),

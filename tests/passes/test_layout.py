@@ -122,6 +122,14 @@ KEEPS = {
     "complex conjugate": lambda x: torch.view_as_real(
         torch.view_as_complex(x.view(4, 3, 2)).adjoint().transpose(0, 1) * 2
     ),
+    "conjugated in memory": lambda x: torch.view_as_real(
+        torch.view_as_complex(x.view(4, 3, 2)).conj().resolve_conj()
+    )
+    + 1,
+    "conjugated square": lambda x: torch.view_as_real(
+        torch.view_as_complex(x.view(4, 3, 2))[:1, :1].adjoint().resolve_conj()
+    )
+    * 2,
     "empty": lambda x: x[:, :0].reshape(0, 8) + 1,
     "scalar": lambda x: x.sum().reshape(1, 1).view(()) + 1,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from forge_ugc.ops.core.schema import is_view
 from forge_ugc.ops.core.torch_types import to_torch
 from forge_ugc.options import Options
 from forge_ugc.passes.base import Fired, GraphPass, PassResult, graph_pass
-from forge_ugc.passes.core.aliasing import Aliases, memory_of
+from forge_ugc.passes.core.aliasing import Aliases, memory_of, root
 from forge_ugc.passes.core.arguments import (
     argument,
     first_tensor,
@@ -44,6 +44,7 @@ _PERMUTES = frozenset({
     "permute", "transpose", "t", "numpy_T", "mT", "matrix_H", "adjoint", "swapaxes", "swapdims",
 })  # fmt: skip
 _CASTS = frozenset({"to", "type_as", "float", "cpu", "pin_memory"})
+_CONJUGATES = frozenset({"conj", "_conj", "adjoint", "matrix_H"})
 _ROW_MAJOR = torch.contiguous_format
 _SAFE = {
     aten.unsafe_split.Tensor: aten.split.Tensor,
@@ -90,6 +91,8 @@ class _Relayout:
             return
         node.target = _SAFE.get(cast(OpOverload, node.target), node.target)
         name = operator_name(node)
+        if name in _CONJUGATES and self._conjugate(node):
+            return
         if name in _RESHAPES and self._is_same_elements(node):
             self._reshape(node)
             return
@@ -106,6 +109,8 @@ class _Relayout:
             self._copy(node, given if isinstance(given, torch.memory_format) else _ROW_MAJOR)
         elif name in _CASTS:
             self._cast(node)
+        elif name in {"resolve_conj", "resolve_neg"}:
+            self._resolve(node)
 
     def _put(self, rule: str, node: fx.Node, by: fx.Node) -> None:
         what = f"{node.name} ({node.target}) -> {by.name}"
@@ -142,7 +147,7 @@ class _Relayout:
     def _cancel(self, node: fx.Node) -> bool:
         """Replace a view by the operand, or operand's operand, whose type it has come back to."""
         kind = tensor_type(node)
-        base = first_tensor(node)
+        base = first_tensor(node) if _is_whole(node) else None
         while base is not None:
             if tensor_type(base) == kind:
                 self._put("views-cancel", node, base)
@@ -163,6 +168,28 @@ class _Relayout:
         elif operator_name(node) in {"matrix_H", "adjoint"}:
             by = emit(node, aten.permute.default, (base, list(order)), by=Layout.name)
             self._put("permute", node, by)
+
+    def _conjugate(self, node: fx.Node) -> bool:
+        """Conjugate at once: a pending conjugation is a mark that memory does not carry."""
+        base, kind = cast(fx.Node, first_tensor(node)), tensor_type(node)
+        if kind is None or kind.dtype not in {DType.C64, DType.C128}:
+            return False
+        if operator_name(node) in {"adjoint", "matrix_H"}:
+            base = emit(node, aten.transpose.int, (base, -2, -1), by=Layout.name)
+        visible = self._aliases.is_visible(node)
+        by = emit(node, aten.conj_physical.default, (base,), by=Layout.name)
+        if visible:
+            self._aliases.show(by)
+        self._put("conjugates", node, by)
+        return True
+
+    def _resolve(self, node: fx.Node) -> None:
+        """Nothing computed here is pending (see `_conjugate`); inputs and constants may be."""
+        base = cast(fx.Node, first_tensor(node))
+        if root(base).op == "call_function":
+            self._put("nothing-to-do", node, base)
+        else:
+            self._copy(node, None)
 
     def _copy(self, node: fx.Node, memory_format: object) -> None:
         keep = {"memory_format": memory_format} if memory_format is not None else {}
@@ -219,11 +246,8 @@ class _Relayout:
 
 
 def _is_whole(node: fx.Node) -> bool:
-    """True for a view whose type and memory say all about it: complex ones may also conjugate."""
-    if operator_name(node) not in _WHOLE or memory_of(node) is None:
-        return False
-    kind = tensor_type(node)
-    return kind is not None and kind.dtype not in {DType.C64, DType.C128}
+    """True for a view that shows its operand's memory from the first element on."""
+    return operator_name(node) in _WHOLE and memory_of(node) is not None
 
 
 def _furthest(base: fx.Node, fits: Callable[[TensorType], bool]) -> fx.Node:

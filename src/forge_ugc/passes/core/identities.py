@@ -39,9 +39,10 @@ def identity_operand(node: fx.Node, *, arithmetic: bool = True) -> fx.Node | Non
 def _same_memory(node: fx.Node, mine: TensorType) -> fx.Node | None:
     """`contiguous` of contiguous memory, `view` to the shape it has, dropout switched off."""
     base = memory_of(node)
-    if base is None or tensor_type(base) != mine or operator_name(node) not in _RESHAPING:
+    name = operator_name(node)
+    if base is None or tensor_type(base) != mine or name not in _RESHAPING:
         return None
-    return base
+    return None if name.startswith("resolve_") and mine.dtype in _COMPLEX else base
 
 
 # Views that return their whole operand if the type is the same. Not among them: `select`, `slice`,
@@ -130,14 +131,17 @@ def _bitwise_neutral(neutral: bool) -> Callable[[fx.Node], fx.Node | None]:
 
 
 def _copied(node: fx.Node) -> fx.Node | None:
-    """A copy is its source if no caller can tell; the strides are compared by the caller."""
-    return first_tensor(node)
+    """A copy is its source if no caller can tell; `identity_operand` compares the strides.
+
+    A copy of a complex tensor also resolves a pending conjugation, which types do not show.
+    """
+    return first_tensor(node) if _kind(node.args[0]) is not None else None
 
 
 def _repeated_once(node: fx.Node) -> fx.Node | None:
     times = argument(node, "repeats") or argument(node, "dims")
     once = isinstance(times, list | tuple) and all(t == 1 for t in times)
-    return first_tensor(node) if once else None
+    return _copied(node) if once else None
 
 
 def _sliced_whole(node: fx.Node) -> fx.Node | None:
@@ -154,11 +158,19 @@ def _not_permuted(node: fx.Node) -> fx.Node | None:
     return first_tensor(node) if moved == sorted(moved) else None
 
 
+def _overwritten(node: fx.Node) -> fx.Node | None:
+    """A write of a whole tensor over a whole tensor, as functionalisation leaves it."""
+    source = argument(node, "src")
+    if operator_name(node) == "slice_scatter" and argument(node, "step") != 1:
+        return None
+    return source if isinstance(source, fx.Node) and _kind(source) is not None else None
+
+
 def _single(node: fx.Node) -> fx.Node | None:
     tensors = argument(node, "tensors")
     if not isinstance(tensors, list | tuple) or len(tensors) != 1:
         return None
-    return cast("fx.Node | None", tensors[0])
+    return cast(fx.Node, tensors[0]) if _kind(tensors[0]) is not None else None
 
 
 _LOSSLESS = {
@@ -226,5 +238,6 @@ _MOVES: dict[str, Callable[[fx.Node], fx.Node | None]] = {
     "transpose": _not_permuted, "permute": _not_permuted, "swapaxes": _not_permuted,
     "swapdims": _not_permuted, "t": _not_permuted, "numpy_T": _not_permuted,
     "mT": _not_permuted, "matrix_H": _not_permuted, "adjoint": _not_permuted,
+    "copy": _overwritten, "slice_scatter": _overwritten,
     "cat": _single, "concat": _single, "concatenate": _single,
 }  # fmt: skip
