@@ -18,6 +18,22 @@ from forge_ugc.loaders.tokenizers import load_tokenizer
 PROMPT = "Once upon a time, in a small village by the sea, there lived"
 
 
+def generate_eagerly(module, prompt: list[int], max_new_tokens: int, stop: int) -> list[int]:
+    """The new tokens of transformers' own greedy decoding, without its cache."""
+    ids = torch.tensor([prompt])
+    with torch.inference_mode():
+        made = module.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+            use_cache=False,
+            eos_token_id=stop,
+            pad_token_id=stop,
+        )
+    return made[0, len(prompt) :].tolist()
+
+
 def main() -> int:
     """Run the demo; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -53,17 +69,7 @@ def main() -> int:
 
     print("\n\nPyTorch eager, transformers' own generate():\n")
     start = time.perf_counter()
-    with torch.inference_mode():
-        ids = torch.tensor([prompt])
-        wanted = loaded.module.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),
-            max_new_tokens=options.max_new_tokens,
-            do_sample=False,
-            use_cache=False,
-            eos_token_id=stop[0],
-            pad_token_id=stop[0],
-        )[0, len(prompt) :].tolist()
+    wanted = generate_eagerly(loaded.module, prompt, options.max_new_tokens, stop[0])
     seconds = time.perf_counter() - start
     print(options.prompt + tokenizer.decode(wanted))
 
