@@ -301,7 +301,7 @@ WORKS = {
         VALUES[:6].view(3, 2),
     ),
     "written over in part": (lambda x: torch.slice_scatter(torch.zeros(9), x, 0, 2), VALUES),
-    "written over and converted": (lambda x: torch.zeros(7).double().copy_(x), VALUES),
+    "written over and converted": (lambda x: (x.double() + 1).copy_(x), VALUES),
     "pending conjugation": (
         lambda x: torch.view_as_real(torch.view_as_complex(x).conj().resolve_conj()),
         VALUES[:6].view(3, 2),
