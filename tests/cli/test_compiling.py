@@ -55,3 +55,12 @@ def test_a_model_that_cannot_be_captured(forge, model):
     assert "forge_cli_user.py" in where
     assert "values of a tensor" in why
     assert "torch.where" in fix
+
+
+def test_files_that_cannot_be_written(forge, model, tmp_path):
+    result = forge("compile", model, "-o", tmp_path / "none" / "net.forge", exit_code=1)
+    assert "its folder does not exist" in result.stderr
+    (tmp_path / "file").touch()
+    result = forge("compile", model, "--dump-ir", tmp_path / "file", exit_code=1)
+    assert result.stderr.startswith("FileExistsError: ")
+    assert "Traceback" not in result.stderr

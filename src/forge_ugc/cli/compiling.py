@@ -9,6 +9,7 @@ import typer
 
 from forge_ugc.cli import models
 from forge_ugc.cli.console import emit_json, out, working
+from forge_ugc.errors import OptionError
 
 
 def compile_model(
@@ -33,6 +34,8 @@ def compile_model(
     json: models.AsJson = False,
 ) -> None:
     """Compile a model and show what every phase and pass did."""
+    if output is not None and not output.absolute().parent.is_dir():
+        raise OptionError(f"cannot write {output}", why="its folder does not exist")
     options = models.make_options(
         passes=passes, disable=disable, fusion=fusion, verify_passes=verify_passes, dump_ir=dump_ir
     )

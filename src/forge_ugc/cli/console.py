@@ -49,13 +49,18 @@ def _finite(value: Json) -> Json:
 
 
 def guarded(function: Callable[P, T]) -> Callable[P, T]:
-    """A command that shows a `ForgeError` in red and exits with 1; `--debug` lets it through."""
+    """A command that shows a `ForgeError` in red and exits with 1; `--debug` lets it through.
+
+    So does an `OSError`: a file that cannot be read or written.
+    """
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
-        except ForgeError as error:
+        except BrokenPipeError:  # the reader went away, as in `| head`
+            raise
+        except (ForgeError, OSError) as error:
             if show_tracebacks.get():
                 raise
             show_error(error)
@@ -64,8 +69,8 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-def show_error(error: ForgeError) -> None:
-    """Print what, where, why and fix on stderr."""
+def show_error(error: ForgeError | OSError) -> None:
+    """Print what, and where, why and fix if there are any, on stderr."""
     what, _, rest = str(error).partition("\n")
     err.print(Text(f"{type(error).__name__}: {what}", style="bold red"), soft_wrap=True)
     if rest:
