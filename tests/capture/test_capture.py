@@ -210,3 +210,27 @@ def test_vmap_is_resolved_to_operators():
     captured = capture(Net(), (x, y))
     assert all(name.startswith("aten.") for name in captured.nodes_by_operator)
     torch.testing.assert_close(run(captured, x, y)[0], Net()(x, y))
+
+
+def test_an_exported_module_can_be_captured_again():
+    exported = torch.export.export(nn.Linear(4, 3), (torch.ones(2, 4),)).module()
+    (out,) = run(capture(exported, (torch.ones(2, 4),)), torch.ones(2, 4))
+    assert torch.equal(out, exported(torch.ones(2, 4)))
+
+
+def test_variadic_and_positional_only_arguments():
+    class Net(nn.Module):
+        def forward(self, x, /, *more, scale=1.0, **named):
+            return x + sum(more) * scale + named["last"]
+
+    one = torch.ones(2)
+    captured = capture(Net(), (one, one, one), {"scale": 0.5, "last": one})
+    assert run(captured, one, one, one, one)[0].tolist() == [3.0, 3.0]
+
+
+def test_a_failing_model_prints_nothing(capfd):
+    with pytest.raises(CaptureError):
+        capture(Branch(), (torch.ones(2, 4),))
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err == ""

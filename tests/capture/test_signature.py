@@ -96,3 +96,14 @@ def test_a_number_where_a_tensor_was():
 
 def test_true_is_not_one():
     assert "is True, but a constant 1.5" in refusal(signature(X, scale=1.5), X, scale=True)
+
+
+def test_a_default_before_spread_arguments_keeps_its_place():
+    class Spread(nn.Module):
+        def forward(self, x, flag=1, *more):
+            return x * flag + sum(more)
+
+    captured = capture(Spread(), (X, 1, M, X))
+    captured.graph_module.recompile()
+    (out,) = captured.graph_module(*captured.signature.flatten((X, 1, M, X), {}))
+    assert torch.equal(out, Spread()(X, 1, M, X))

@@ -89,20 +89,21 @@ def capture(
 
 
 def _caller(parameters: Sequence[Any]) -> Callable[[nn.Module, object], object]:
-    """Calls a module with arguments by name, positional-only and variadic ones in their place."""
+    """Calls a module by position up to the first argument left out, by name from there."""
 
     def call(module: nn.Module, bound: object) -> object:
         positional: list[object] = []
         named = dict(cast(Mapping[str, Any], bound))
-        spread = any(p.kind == "VAR_POSITIONAL" and p.name in named for p in parameters)
+        gap = False
         for p in parameters:
             if p.name not in named:
+                gap = True
                 continue
             if p.kind == "VAR_POSITIONAL":
                 positional.extend(named.pop(p.name))
             elif p.kind == "VAR_KEYWORD":
                 named.update(named.pop(p.name))
-            elif p.kind == "POSITIONAL_ONLY" or (spread and p.kind == "POSITIONAL_OR_KEYWORD"):
+            elif p.kind.startswith("POSITIONAL") and not gap:
                 positional.append(named.pop(p.name))
         return module(*positional, **named)
 

@@ -32,6 +32,10 @@ _CAUSES = (
 )
 
 
+class _ModelFailed(Exception):  # noqa: N818 - never leaves this module
+    """The module's own code raised while it was traced; the cause is chained."""
+
+
 class FlatModule(nn.Module):
     """The user's module behind a flat list of tensors, for torch.export.
 
@@ -52,7 +56,11 @@ class FlatModule(nn.Module):
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
-        returned = self._call(self.module, unflatten(self._structure, tensors))
+        try:
+            returned = self._call(self.module, unflatten(self._structure, tensors))
+        except Exception as error:
+            # Under any other type torch.export prints the half-made graph before it passes it on.
+            raise _ModelFailed from error
         flattener = Flattener(merge=True)
         self._keep(flattener.walk(returned, "output"))
         return tuple(flattener.tensors)
@@ -74,7 +82,11 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
     except ForgeError:
         raise
     except Exception as error:
-        raise _explain(flat.module, error) from error
+        cause = error.__cause__ if isinstance(error, _ModelFailed) else None
+        if isinstance(cause, ForgeError):
+            raise cause from None
+        reason = cause if isinstance(cause, Exception) else error
+        raise _explain(flat.module, reason) from reason
     return exported
 
 

@@ -158,13 +158,15 @@ def parameters_of(forward: Callable[..., object]) -> tuple[Parameter, ...]:
 def bind(
     parameters: Sequence[Parameter], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> dict[str, object]:
-    """Arguments by parameter name; those equal to their plain default are left out.
+    """Arguments by parameter name; those equal to their plain default are left out,
+    unless `*args` follow them.
 
     Raises:
         InputError: too many positional arguments, a name given twice or unknown to `forward`.
     """
     bound: dict[str, object] = {}
     rest, named = list(args), dict(kwargs)
+    spread = len(rest) > sum(p.kind.startswith("POSITIONAL") for p in parameters)
     for p in parameters:
         if p.kind == "VAR_POSITIONAL":
             if rest:
@@ -177,9 +179,9 @@ def bind(
         elif rest and p.kind != "KEYWORD_ONLY":
             if p.name in named:
                 raise InputError(f"argument {p.name!r} is given twice, by position and by name")
-            _keep(bound, p, rest.pop(0))
+            _keep(bound, p, rest.pop(0), always=spread)
         elif p.name in named:
-            _keep(bound, p, named.pop(p.name))
+            _keep(bound, p, named.pop(p.name), always=False)
     if rest:
         raise InputError(f"{len(rest)} positional arguments too many")
     if named:
@@ -187,8 +189,8 @@ def bind(
     return bound
 
 
-def _keep(bound: dict[str, object], p: Parameter, value: object) -> None:
-    default = not p.required and not isinstance(value, torch.Tensor)
+def _keep(bound: dict[str, object], p: Parameter, value: object, *, always: bool) -> None:
+    default = not always and not p.required and not isinstance(value, torch.Tensor)
     if not (default and type(value) is type(p.default) and value == p.default):
         bound[p.name] = value
 
