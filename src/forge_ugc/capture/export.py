@@ -32,7 +32,7 @@ _CAUSES = (
 )
 
 
-class _ModelFailed(Exception):  # noqa: N818 - never leaves this module
+class _ModelFailed(Exception):
     """The module's own code raised while it was traced; the cause is chained."""
 
 
@@ -58,7 +58,7 @@ class FlatModule(nn.Module):
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
         try:
             returned = self._call(self.module, unflatten(self._structure, tensors))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever the user's code raises
             # Under any other type torch.export prints the half-made graph before it passes it on.
             raise _ModelFailed from error
         flattener = Flattener(merge=True)

@@ -158,8 +158,9 @@ def parameters_of(forward: Callable[..., object]) -> tuple[Parameter, ...]:
 def bind(
     parameters: Sequence[Parameter], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> dict[str, object]:
-    """Arguments by parameter name; those equal to their plain default are left out,
-    unless `*args` follow them.
+    """Arguments by parameter name.
+
+    Those equal to their plain default are left out, unless `*args` follow them.
 
     Raises:
         InputError: too many positional arguments, a name given twice or unknown to `forward`.
