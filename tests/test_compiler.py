@@ -80,7 +80,7 @@ def test_saved_and_loaded(block, tmp_path):
     assert loaded.program == compiled.program
     with torch.no_grad():
         same(loaded(X, gate=2.5), compiled(X, gate=2.5))
-    with pytest.raises(InputError, match="argument 'gate' is 3, but a constant 2.5"):
+    with pytest.raises(InputError, match=r"argument 'gate' is 3, but a constant 2\.5"):
         loaded(X, gate=3)
     with pytest.raises(forge_ugc.ForgeError, match="a loaded model has no compilation result"):
         _ = loaded.result
@@ -146,7 +146,7 @@ def test_unknown_target_and_options(block):
     with pytest.raises(OptionError) as caught:
         forge_ugc.compile(block, (X,), target="tpu")
     assert str(caught.value) == "no target is called 'tpu'\n  fix: choose from cpu, null"
-    with pytest.raises(OptionError, match="fusion_aggressiveness is 1.5, expected 0 to 1"):
+    with pytest.raises(OptionError, match=r"fusion_aggressiveness is 1\.5, expected 0 to 1"):
         forge_ugc.Options(fusion_aggressiveness=1.5)
     with pytest.raises(OptionError, match="no pass is called 'fuse-everything'"):
         forge_ugc.compile(block, (X,), options=forge_ugc.Options(passes=("fuse-everything",)))

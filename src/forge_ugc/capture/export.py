@@ -58,7 +58,7 @@ class FlatModule(nn.Module):
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
         try:
             returned = self._call(self.module, unflatten(self._structure, tensors))
-        except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+        except Exception as error:
             # Under any other type torch.export prints the half-made graph before it passes it on.
             raise _ModelFailed from error
         flattener = Flattener(merge=True)
@@ -81,7 +81,7 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
                 exported = exported.run_decompositions({})
     except ForgeError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - torch.export raises whatever it likes
         cause = error.__cause__ if isinstance(error, _ModelFailed) else None
         if isinstance(cause, ForgeError):
             raise cause from None
