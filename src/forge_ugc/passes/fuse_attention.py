@@ -122,8 +122,8 @@ class FuseScaledDotProductAttention(_Fusion):
         steps: tuple[Step, ...] = ()
         mask = arguments["attn_mask"]
         if isinstance(mask, fx.Node):
-            boolean = typed(mask).dtype == DType.BOOL
-            steps = (Fill(mask, True, NEVER, rank) if boolean else Add(mask, 1.0, rank),)
+            lead, boolean = typed(node).shape[:-2], typed(mask).dtype == DType.BOOL
+            steps = (Fill(mask, True, NEVER, lead) if boolean else Add(mask, 1.0, lead),)
         scale = arguments["scale"]
         frame = _frame(typed(node), typed(k).shape[-2], None)
         return self._fuse(_Found(
@@ -171,13 +171,13 @@ class FuseSoftmaxChain(_Fusion):
             kinds = ", ".join(typed(x).dtype.value for x in (q, right, v))
             return No(f"queries, keys and values are {kinds}; one type is needed", product)
         fold = scores.fold or weighted.fold or _fold_of(q, v, product)
-        if (
-            fold is not None
-            and typed(product).rank == 3
-            and fold[0] * fold[1] != typed(product).shape[0]
-        ):
-            return No(f"heads are grouped as {fold} around {typed(product)}", product)
-        frame = _frame(typed(product), typed(v).shape[-2], fold)
+        if typed(product).rank == 3 and typed(product).shape[0] != typed(scores.path[-1]).shape[0]:
+            return No(f"weights {typed(weighted.path[-1])} meet values {typed(v)}", product)
+        bare_scores = typed(scores.path[-1])
+        frame = _frame(bare_scores, typed(v).shape[-2], fold)
+        leads = [typed(weighted.path[-1]).shape[:-2], *(step.lead for step in scores.steps)]
+        if leads[0] != bare_scores.shape[:-2] or not all(frame.fits(lead) for lead in leads):
+            return No(f"the scores {bare_scores} are regrouped on their way to {typed(product)}")
         empty_rows = "zero" if is_call(softmax, aten._safe_softmax) else "nan"
         return self._fuse(_Found(
             q, right, v, True, scores.factors, scores.steps, frame, scores.scale, False,

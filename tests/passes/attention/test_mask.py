@@ -177,3 +177,36 @@ def test_masks_of_several_layers_are_built_once():
     assert out.calls == ["attention"] * 4
     masks = [n.args[3] for n in out.nodes() if operator_of(n) == "attention"]
     assert len(set(masks)) == 2
+
+
+def windowed(q, k, v, m):  # [windows*b, heads, ...] with one mask per window, as in Swin
+    scores = q @ k.mT
+    wide = scores.view(-1, 2, H, L, L) + m
+    return wide.view(-1, H, L, L).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("shape", [(2, 1, L, L), (1, 2, 1, L, L), (2, H, 1, L), (1, 1, H, L, L)])
+def test_masks_of_windows(shape, constant):
+    mask = draw(*shape, seed=8)
+    args = qkv(b=6)
+    out = fuse(windowed, *args, constants=(mask,)) if constant else fuse(windowed, *args, mask)
+    windows = 1 if len(shape) == 5 and shape[1] == 1 else 6
+    assert out.shapes()[3] == [windows, *shape[-3:]]
+    assert out.note() == "mask: additive"
+
+
+def test_scores_regrouped_across_heads_are_left_alone():
+    def run(q, k, v, m):
+        scores = (q @ k.mT).view(B * 2, 2, L, L) + m
+        return scores.view(B, H, L, L).softmax(-1) @ v
+
+    def weights(q, k, v):
+        return (q @ k.mT).softmax(-1).view(H, 1, L, L) @ v
+
+    reason = "the scores f32[2,4,7,7] are regrouped on their way to f32[2,4,7,8]"
+    out = fuse(run, *qkv(), draw(B * 2, 1, 1, L), exact=True)
+    assert out.missed == [f"softmax-attention: {reason}"]
+    q, k, _ = qkv(b=1)
+    out = fuse(weights, q, k, draw(H, H, L, 8), exact=True)
+    assert "attention" not in out.calls

@@ -38,10 +38,10 @@ class _Builder:
         self._shows: list[tuple[fx.Node, bool]] = []
         self._adds: list[tuple[fx.Node, float]] = []
         self._constants: list[fx.Node] = []
-        self._rank = 4
+        self._lead: tuple[int, ...] = ()
 
     def take(self, step: Step) -> None:
-        self._rank = step.rank
+        self._lead = step.lead
         if isinstance(step, Add):
             self._add(step.mask, step.weight)
         elif step.value == NEVER:
@@ -209,22 +209,19 @@ class _Builder:
                 return node
         return add_constant(self._anchor, hint, value.contiguous())
 
-    # ---- from [batch*heads, ...] to [batch, heads, ...]
+    # ---- from the grouping of the scores to [batch, heads, ...]
 
     def _lifted(self, node: fx.Node) -> fx.Node:
-        shape = typed(node).shape
-        if not self._folded(shape):
+        shapes = self._frame.regrouped(typed(node).shape, self._lead)
+        if shapes is None:
             return node
-        wide = [self._frame.batch, self._frame.heads, *shape[1:]]
-        return emit(self._anchor, aten.reshape.default, [node, wide], by=self._by)
+        if shapes[0] != typed(node).shape:
+            node = emit(self._anchor, aten.expand.default, [node, list(shapes[0])], by=self._by)
+        return emit(self._anchor, aten.reshape.default, [node, list(shapes[1])], by=self._by)
 
     def _lifted_value(self, value: torch.Tensor) -> torch.Tensor:
-        if not self._folded(tuple(value.shape)):
-            return value
-        return value.reshape(self._frame.batch, self._frame.heads, *value.shape[1:])
-
-    def _folded(self, shape: tuple[int, ...]) -> bool:
-        return self._rank == 3 and len(shape) == 3 and shape[0] != 1
+        shapes = self._frame.regrouped(tuple(value.shape), self._lead)
+        return value if shapes is None else value.expand(shapes[0]).reshape(shapes[1])
 
 
 def _unexpanded(node: fx.Node) -> fx.Node:

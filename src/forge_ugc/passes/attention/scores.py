@@ -40,8 +40,8 @@ class Factor:
 
     operator: OpOverload
     value: fx.Node
-    rank: int
-    """Rank of the scores that it was applied to."""
+    lead: tuple[int, ...]
+    """The shape of the scores that it was applied to, without queries and keys."""
     below: int
     """How many of the steps happened after it."""
 
@@ -130,7 +130,9 @@ def _factor(node: fx.Node, below: int) -> Factor | None:
         return None
     if by.rank > 0 and by.shape[-1] != 1:
         return None
-    return Factor(cast(OpOverload, node.target), cast(fx.Node, node.args[1]), kind.rank, below)
+    return Factor(
+        cast(OpOverload, node.target), cast(fx.Node, node.args[1]), kind.shape[:-2], below
+    )
 
 
 def _fill(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
@@ -150,7 +152,7 @@ def _fill(node: fx.Node, walk: _Walk) -> tuple[fx.Node, _Walk] | No | None:
         return No(f"hidden scores become {value:g}, which need not hide a key", node)
     if value < torch.finfo(to_torch(typed(node).dtype)).min:
         value = NEVER
-    step = Fill(mask, keep, value, len(shape))
+    step = Fill(mask, keep, value, shape[:-2])
     return cast(fx.Node, yes if keep else no), replace(walk, steps=(*walk.steps, step))
 
 
@@ -167,7 +169,7 @@ def _trace_sum(node: fx.Node, walk: _Walk) -> Scores | No | None:
         added = walk.scale if turned else walk.scale * minus
         below = replace(walk, scale=walk.scale * minus) if turned else walk
         if kind is not None:
-            step = Add(cast(fx.Node, other), added, len(shape))
+            step = Add(cast(fx.Node, other), added, shape[:-2])
             below = replace(below, steps=(*walk.steps, step))
         elif not math.isfinite(number(other) or 0.0):
             continue
@@ -186,7 +188,7 @@ def _product(node: fx.Node, walk: _Walk) -> Scores | No:
     if is_call(node, aten.baddbmm):
         beta, alpha = (cast(float, node.kwargs.get(k, 1.0)) for k in ("beta", "alpha"))
         if beta != 0.0:
-            steps = (*steps, Add(source_of(node), scale * beta, 3))
+            steps = (*steps, Add(source_of(node), scale * beta, typed(node).shape[:-2]))
         scale *= alpha
     if typed(left).rank != typed(right).rank or not 2 <= typed(left).rank <= 4:
         return No(f"queries have rank {typed(left).rank} and keys rank {typed(right).rank}; "
@@ -202,7 +204,7 @@ def _product(node: fx.Node, walk: _Walk) -> Scores | No:
     for factor in walk.factors:
         if steps[factor.below :]:
             return No(f"the scores are multiplied by {factor.value.name} after a mask", node)
-        if factor.rank != typed(node).rank:
+        if factor.lead != typed(node).shape[:-2]:
             return No(f"the scores are regrouped before {factor.value.name} multiplies them", node)
     return Scores(left, right, scale, walk.factors, settled, walk.path, walk.fold)
 

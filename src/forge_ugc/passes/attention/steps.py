@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,11 +21,11 @@ LOWEST = torch.finfo(torch.float32).min
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """scores + weight * mask. `rank` is that of the scores at this point."""
+    """scores + weight * mask. `lead` is the shape of the scores here, without queries and keys."""
 
     mask: fx.Node
     weight: float
-    rank: int
+    lead: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Fill:
     mask: fx.Node
     keep: bool
     value: float
-    rank: int
+    lead: tuple[int, ...]
 
 
 Step = Add | Fill
@@ -42,12 +43,43 @@ Step = Add | Fill
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """How scores relate to [batch, heads, queries, keys]; of rank 3 they are [batch*heads, ...]."""
+    """The sizes of scores [batch, heads, queries, keys], which a model may regroup in between.
+
+    Known groupings of the leading axes: [batch, heads], [batch*heads], and [b, windows, heads]
+    where b * windows is the batch.
+    """
 
     batch: int
     heads: int
     queries: int
     keys: int
+
+    def fits(self, lead: tuple[int, ...]) -> bool:
+        """True if scores with these leading axes are grouped in a known way."""
+        if len(lead) == 3:
+            lead = (lead[0] * lead[1], lead[2])
+        if len(lead) == 2:
+            return lead == (self.batch, self.heads)
+        return len(lead) < 2 and math.prod(lead) == self.batch * self.heads
+
+    def regrouped(
+        self, shape: tuple[int, ...], lead: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """(shape to expand to, shape to reshape to) of a mask on scores with these leading axes.
+
+        None where it broadcasts to [batch, heads, queries, keys] as it is.
+        """
+        extra = shape[:-2]
+        if all(size == 1 for size in extra):
+            return (shape, shape[-4:]) if len(shape) > 4 else None
+        if len(lead) == 1:
+            return shape, (self.batch, self.heads, *shape[-2:])
+        if len(lead) < 3 or len(extra) == 1:
+            return None
+        *windows, heads = (1,) * (3 - len(extra)) + extra
+        if windows == [1, 1]:
+            return shape, (1, heads, *shape[-2:])
+        return (*lead[:2], heads, *shape[-2:]), (self.batch, heads, *shape[-2:])
 
 
 @dataclass(frozen=True, slots=True)
