@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from forge_ugc.backends import registered
-from forge_ugc.backends.host import has_cpu_kernel, out_variant, view_of
+from forge_ugc.backends.host_steps import has_cpu_kernel, out_variant, view_of
 from forge_ugc.capture import capture
 from forge_ugc.capture.structure import unflatten
 from forge_ugc.errors import InputError

@@ -4,51 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import torch
-from torch._ops import OpOverload
 
 from forge_ugc.backends.base import Executable
+from forge_ugc.backends.host_steps import (
+    Step,
+    Values,
+    copy_step,
+    fetcher,
+    in_layout,
+    out_step,
+    out_variant,
+    overlap,
+    view_of,
+)
 from forge_ugc.errors import InputError, InternalError
 from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Reg, Result, Slot, State
 from forge_ugc.npuir.program import Program
-from forge_ugc.npuir.types import TensorType
-from forge_ugc.ops.core.op import load_all
-from forge_ugc.ops.core.schema import overload_of, parameters, unbind
-from forge_ugc.ops.core.torch_types import empty, to_torch, type_of
-
-_COMPOSITE = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd",
-              "CompositeExplicitAutogradNonFunctional")  # fmt: skip
-
-
-@lru_cache(maxsize=4096)
-def has_cpu_kernel(opcode: str) -> bool:
-    """True if PyTorch can run the operator on cpu tensors."""
-    load_all()
-    name = overload_of(opcode).name()
-    return any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _COMPOSITE)
-
-
-@lru_cache(maxsize=4096)
-def out_variant(overload: OpOverload) -> OpOverload | None:
-    """The overload that writes the one result of `overload` into a given tensor, if any."""
-    returns = overload._schema.returns
-    if len(returns) != 1 or str(returns[0].type) != "Tensor" or overload.namespace != "aten":
-        return None
-    wanted = [(name, kind) for name, kind, _, _ in parameters(overload)]
-    for name in overload.overloadpacket.overloads():
-        found = cast(OpOverload, getattr(overload.overloadpacket, name))
-        if not name.endswith("out"):
-            continue
-        given = [(n, k) for n, k, _, _ in parameters(found) if n != "out"]
-        has_out = any(n == "out" and k == "Tensor" for n, k, _, _ in parameters(found))
-        if has_out and given == wanted and len(found._schema.returns) == 1:
-            return found
-    return None
+from forge_ugc.ops.core.schema import overload_of, unbind
 
 
 @dataclass(slots=True)
@@ -56,10 +33,7 @@ class Frame:
     """The memory of one call: the arena, and the tensor of every register known beforehand."""
 
     arena: torch.Tensor
-    values: list[torch.Tensor | None]
-
-
-Step = Callable[[list[torch.Tensor | None]], None]
+    values: Values
 
 
 class HostExecutable(Executable):
@@ -106,7 +80,7 @@ class HostExecutable(Executable):
         # Whatever mode the caller is in, the program runs as it was compiled.
         with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
             for declared, tensor in zip(self._program.inputs, inputs, strict=True):
-                values[declared.reg.id] = _in_layout(tensor, declared.type)
+                values[declared.reg.id] = in_layout(tensor, declared.type)
             for step in self._steps:
                 step(values)
             outputs = [self._output(values, inputs, ref) for ref in self._program.outputs]
@@ -119,7 +93,7 @@ class HostExecutable(Executable):
 
     def _store(
         self,
-        values: list[torch.Tensor | None],
+        values: Values,
         inputs: Sequence[torch.Tensor],
         outputs: list[torch.Tensor],
     ) -> list[torch.Tensor]:
@@ -149,9 +123,7 @@ class HostExecutable(Executable):
                 target.copy_(value)
         return outputs
 
-    def _output(
-        self, values: list[torch.Tensor | None], inputs: Sequence[torch.Tensor], ref: Ref
-    ) -> torch.Tensor:
+    def _output(self, values: Values, inputs: Sequence[torch.Tensor], ref: Ref) -> torch.Tensor:
         if self._is_input(ref):
             return inputs[self._input_position(cast(Reg, ref))]
         return self._read(values, ref)
@@ -162,7 +134,7 @@ class HostExecutable(Executable):
     def _input_position(self, reg: Reg) -> int:
         return next(i for i, d in enumerate(self._program.inputs) if d.reg == reg)
 
-    def _read(self, values: list[torch.Tensor | None], ref: Ref) -> torch.Tensor:
+    def _read(self, values: Values, ref: Ref) -> torch.Tensor:
         if isinstance(ref, Reg):
             return cast(torch.Tensor, values[ref.id])
         return self._fixed[ref]
@@ -182,7 +154,7 @@ class HostExecutable(Executable):
     @torch.inference_mode(False)
     def _new_frame(self) -> Frame:
         arena = torch.empty(self._program.arena_bytes or 0, dtype=torch.uint8)
-        values: list[torch.Tensor | None] = [None] * self._size
+        values: Values = [None] * self._size
         for result in self._program.results():
             if isinstance(result.place, Slot):
                 values[result.reg.id] = view_of(arena, result.place.offset_bytes, result.type)
@@ -203,41 +175,21 @@ class HostExecutable(Executable):
         overload = overload_of(instruction.opcode)
         args, kwargs = unbind(overload, instruction.operands, instruction.attributes)
         into = out_variant(overload) if len(instruction.results) == 1 else None
-        fetch, fetch_named = self._fetcher(args), self._fetcher(kwargs)
+        fetch, fetch_named = fetcher(args, self._fixed), fetcher(kwargs, self._fixed)
         results = instruction.results
         if into is not None:
-            return [_out_step(into, fetch, fetch_named, results[0])]
-        return [_copy_step(overload, fetch, fetch_named, results)]
+            return [out_step(into, fetch, fetch_named, results[0])]
+        return [copy_step(overload, fetch, fetch_named, results)]
 
     def _view_step(self, result: Result) -> Step:
         root = self._roots[result.reg]
-        base, offset, reg, kind = (
-            cast(Reg, root.base).id,
-            root.offset_bytes,
-            result.reg.id,
-            result.type,
-        )
+        base, offset = cast(Reg, root.base).id, root.offset_bytes
+        reg, kind = result.reg.id, result.type
 
-        def run(values: list[torch.Tensor | None]) -> None:
+        def run(values: Values) -> None:
             values[reg] = view_of(cast(torch.Tensor, values[base]), offset, kind)
 
         return run
-
-    def _fetcher(self, template: Any) -> Callable[[list[torch.Tensor | None]], Any]:  # noqa: ANN401 - call arguments
-        """A function that fills registers into a call's arguments."""
-        if isinstance(template, Reg):
-            number = template.id
-            return lambda values: values[number]
-        if isinstance(template, Const | State):
-            tensor = self._fixed[template]
-            return lambda values: tensor
-        if isinstance(template, list):
-            parts = [self._fetcher(item) for item in template]
-            return lambda values: [part(values) for part in parts]
-        if isinstance(template, dict):
-            named = {key: self._fetcher(item) for key, item in template.items()}
-            return lambda values: {key: part(values) for key, part in named.items()}
-        return lambda values: template
 
     def _refuse_overlap(self, inputs: Sequence[torch.Tensor]) -> None:
         fixed = {t.untyped_storage()._cdata for t in self._fixed.values()}
@@ -249,66 +201,9 @@ class HostExecutable(Executable):
                     fix="pass a copy",
                 )
             for j, other in enumerate(inputs):
-                if i != j and _overlap(inputs[i], other):
+                if i != j and overlap(inputs[i], other):
                     raise InputError(
                         f"inputs {name!r} and {self._program.inputs[j].name!r} share memory (they "
                         f"alias), and the program writes to {name!r} in place",
                         fix="pass copies, or compile a model that does not write to its inputs",
                     )
-
-
-def _out_step(
-    overload: OpOverload, fetch: Callable[..., Any], named: Callable[..., Any], result: Result
-) -> Step:
-    reg, kind, fresh = result.reg.id, result.type, isinstance(result.place, External)
-
-    def run(values: list[torch.Tensor | None]) -> None:
-        if fresh:
-            values[reg] = empty(kind)
-        overload(*fetch(values), **named(values), out=values[reg])
-
-    return run
-
-
-def _copy_step(
-    overload: OpOverload,
-    fetch: Callable[..., Any],
-    named: Callable[..., Any],
-    results: tuple[Result, ...],
-) -> Step:
-    def run(values: list[torch.Tensor | None]) -> None:
-        got = overload(*fetch(values), **named(values))
-        several = [t for t in (got if isinstance(got, tuple | list) else (got,)) if t is not None]
-        for result, tensor in zip(results, several, strict=True):
-            if isinstance(result.place, External):
-                values[result.reg.id] = empty(result.type)
-            cast(torch.Tensor, values[result.reg.id]).copy_(tensor)
-
-    return run
-
-
-def view_of(base: torch.Tensor, offset_bytes: int, kind: TensorType) -> torch.Tensor:
-    """A tensor of type `kind` on base's memory, `offset_bytes` after base's first element."""
-    dtype = to_torch(kind.dtype)
-    size = kind.dtype.size_bytes
-    start = base.storage_offset() * base.element_size() + offset_bytes
-    if dtype == base.dtype:
-        return base.as_strided(kind.shape, kind.strides, start // size)
-    view = torch.empty(0, dtype=dtype)
-    return view.set_(base.untyped_storage(), start // size, kind.shape, kind.strides)
-
-
-def _in_layout(tensor: torch.Tensor, kind: TensorType) -> torch.Tensor:
-    tensor = tensor.detach()
-    if type_of(tensor) == kind and not tensor.is_conj() and not tensor.is_neg():
-        return tensor
-    return empty(kind).copy_(tensor)
-
-
-def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.numel() == 0 or b.numel() == 0:
-        return False
-    if a.untyped_storage()._cdata != b.untyped_storage()._cdata:
-        return False
-    start_a, start_b = a.data_ptr(), b.data_ptr()
-    return start_a < start_b + type_of(b).size_bytes and start_b < start_a + type_of(a).size_bytes

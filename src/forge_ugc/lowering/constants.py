@@ -40,6 +40,24 @@ def build_table(named: Sequence[tuple[str, torch.Tensor]]) -> ConstantTable:
     return ConstantTable(tuple(declarations), tensors, name_of)
 
 
+def unique_names(named: list[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
+    """Give equal names of different tensors a number; keep each tensor object once."""
+    taken: set[str] = set()
+    seen: set[int] = set()
+    rows = []
+    for name, tensor in named:
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        unique, suffix = name, 0
+        while unique in taken:
+            suffix += 1
+            unique = f"{name}#{suffix}"
+        taken.add(unique)
+        rows.append((unique, tensor))
+    return rows
+
+
 def _start(tensor: torch.Tensor) -> int:
     return int(tensor.storage_offset()) * tensor.element_size()
 

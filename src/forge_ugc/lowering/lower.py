@@ -12,14 +12,14 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 
-from forge_ugc.backends.base import Backend, No
+from forge_ugc.backends.base import Backend
 from forge_ugc.capture import CapturedGraph
 from forge_ugc.errors import InternalError, UnsupportedOperatorError, VerificationError
-from forge_ugc.lowering.constants import ConstantTable, build_table
+from forge_ugc.lowering.constants import ConstantTable, build_table, unique_names
+from forge_ugc.lowering.route import route
 from forge_ugc.npuir.instruction import (
     Attribute,
     Const,
-    Device,
     Instruction,
     Operand,
     Ref,
@@ -119,7 +119,7 @@ class _Lowering:
                 named.append((name, tensor))
                 if node.meta.get("module_owned"):
                     self.owned.add(tensor.untyped_storage()._cdata)
-        table = build_table(_unique(named))
+        table = build_table(unique_names(named))
         for node in reads:
             if not is_state(node):
                 tensor = getattr(self.module, str(node.target))
@@ -262,43 +262,5 @@ class _Lowering:
         return tuple(outputs), tuple(finished)
 
 
-def route(instruction: Instruction, backend: Backend) -> Device:
-    """The first device of the target, in its order of preference, that runs the instruction.
-
-    Raises:
-        UnsupportedOperatorError: none does; lists every device's reason.
-    """
-    reasons = []
-    for device in backend.devices:
-        answer = backend.supports(instruction, device)
-        if not isinstance(answer, No):
-            return device
-        reasons.append(f"{device}: {answer.reason}")
-    raise UnsupportedOperatorError(
-        f"target {backend.name!r} cannot run {instruction.opcode}",
-        where=str(instruction.location or ""),
-        why="; ".join(reasons),
-        fix="write the model with another operator, or register a cpu kernel for this one",
-    )
-
-
 def _own_memory(kind: TensorType) -> TensorType:
     return kind if kind.is_dense else kind.contiguous()
-
-
-def _unique(named: list[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
-    """Give equal names of different tensors a number; keep each tensor object once."""
-    taken: set[str] = set()
-    seen: set[int] = set()
-    rows = []
-    for name, tensor in named:
-        if id(tensor) in seen:
-            continue
-        seen.add(id(tensor))
-        unique, suffix = name, 0
-        while unique in taken:
-            suffix += 1
-            unique = f"{name}#{suffix}"
-        taken.add(unique)
-        rows.append((unique, tensor))
-    return rows

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import torch
 
 from forge_ugc.backends.base import Availability, Backend, Executable, No, Yes, register
-from forge_ugc.backends.host import HostExecutable, has_cpu_kernel
+from forge_ugc.backends.host import HostExecutable
+from forge_ugc.backends.host_steps import has_cpu_kernel
 from forge_ugc.npuir.instruction import Device, Instruction
 from forge_ugc.npuir.program import Program
 

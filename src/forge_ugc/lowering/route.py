@@ -1,0 +1,27 @@
+"""Routing: which device of a target runs an instruction."""
+
+from __future__ import annotations
+
+from forge_ugc.backends.base import Backend, No
+from forge_ugc.errors import UnsupportedOperatorError
+from forge_ugc.npuir.instruction import Device, Instruction
+
+
+def route(instruction: Instruction, backend: Backend) -> Device:
+    """The first device of the target, in its order of preference, that runs the instruction.
+
+    Raises:
+        UnsupportedOperatorError: none does; lists every device's reason.
+    """
+    reasons = []
+    for device in backend.devices:
+        answer = backend.supports(instruction, device)
+        if not isinstance(answer, No):
+            return device
+        reasons.append(f"{device}: {answer.reason}")
+    raise UnsupportedOperatorError(
+        f"target {backend.name!r} cannot run {instruction.opcode}",
+        where=str(instruction.location or ""),
+        why="; ".join(reasons),
+        fix="write the model with another operator, or register a cpu kernel for this one",
+    )
