@@ -1,0 +1,93 @@
+"""`python -m benchmarks`: run benchmarks, write their rows, render RESULTS.md."""
+
+import argparse
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+# They make OpenBLAS, and so NumPy, choose other kernels than this machine would by itself.
+_FOREIGN = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+_HERE = Path(__file__).parent
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; 0 unless a benchmark that was named cannot run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", metavar="NAME", nargs="*", help="benchmarks to run (all)")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks and stop")
+    parser.add_argument(
+        "--json", metavar="DIR", type=Path,
+        help="folder for rows and RESULTS.md (benchmarks/results, RESULTS.md above it)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quick", action="store_true", help="few repeats; writes nothing without --json"
+    )
+    parser.add_argument("--render", action="store_true", help="only write RESULTS.md again")
+    options = parser.parse_args(arguments)
+
+    from benchmarks.core.benchmark import registered
+
+    known = registered()
+    if options.list:
+        for name, cls in known.items():
+            print(f"{name:14} {cls.title}")
+        return 0
+    unknown = [name for name in options.names if name not in known]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]!r}; choose from {', '.join(known)}")
+    folder = options.json or _HERE / "results"
+    document = (options.json or _HERE) / "RESULTS.md"
+    skipped = 0 if options.render else _run(options, folder)
+    if not options.quick or options.json:
+        _render(folder, document)
+    return 1 if skipped and options.names else 0
+
+
+def _run(options: argparse.Namespace, folder: Path) -> int:
+    """Run the chosen benchmarks and write their rows; how many could not run."""
+    from benchmarks.core import environment, render, results
+    from benchmarks.core.benchmark import Settings, SkippedError, registered
+
+    logging.disable(logging.WARNING)
+    setup, skipped = environment.current(), 0
+    settings = Settings(quick=options.quick, say=lambda text: print(f"  {text}", flush=True))
+    for name in options.names or registered():
+        cls = registered()[name]
+        print(f"{name}: {cls.title}", flush=True)
+        start = time.perf_counter()
+        try:
+            found = results.Results(setup, tuple(cls().run(settings)))
+        except SkippedError as reason:
+            print(f"  skipped: {reason}\n", flush=True)
+            skipped += 1
+            continue
+        print(f"  done in {time.perf_counter() - start:.0f} s\n", flush=True)
+        if options.quick:
+            print(render.render({name: found}, registered()))
+        if not options.quick or options.json:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.json").write_text(results.dump(found), encoding="utf-8")
+    return skipped
+
+
+def _render(folder: Path, document: Path) -> None:
+    from benchmarks.core import render, results
+    from benchmarks.core.benchmark import registered
+
+    found = results.read_all(folder, tuple(registered()))
+    document.write_text(render.render(found, registered()), encoding="utf-8")
+    print(f"wrote {document}")
+
+
+def _without_foreign_settings() -> None:
+    """Start this process again without variables that are already too late to unset."""
+    if any(name in os.environ for name in _FOREIGN):
+        clean = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+        os.execve(sys.executable, [sys.executable, "-m", "benchmarks", *sys.argv[1:]], clean)
+
+
+if __name__ == "__main__":
+    _without_foreign_settings()
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What all benchmarks share: measurements, the registry, result files and their table form."""
