@@ -168,3 +168,21 @@ def test_a_target_that_is_not_there_says_why(block, monkeypatch):
 def test_saving_to_a_file_object_is_a_path_error(block):
     with pytest.raises(TypeError):
         forge_ugc.compile(block, (X,)).save(io.BytesIO())
+
+
+def test_a_tensor_or_dict_in_place_of_the_argument_tuple_is_refused(block):
+    for args, shown in ((X, "Tensor"), ({"x": X}, "dict")):
+        with pytest.raises(InputError) as caught:
+            forge_ugc.compile(block, args)
+        assert str(caught.value) == (
+            f"the example arguments are a {shown}, expected a tuple\n"
+            "  fix: compile(module, (x,)), or compile(module, kwargs={...}) for named arguments"
+        )
+
+
+def test_options_are_refused_before_the_model_is_captured(block, monkeypatch):
+    from forge_ugc import compiler
+
+    monkeypatch.setattr(compiler, "capture", None)
+    with pytest.raises(OptionError, match="no pass is called 'fuse-everything'"):
+        forge_ugc.compile(block, (X,), options=forge_ugc.Options(passes=("fuse-everything",)))

@@ -21,7 +21,7 @@ from forge_ugc.capture import CapturedGraph, capture
 from forge_ugc.capture.serialize import interface_from_json, interface_to_json
 from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
-from forge_ugc.errors import ForgeError
+from forge_ugc.errors import ForgeError, InputError
 from forge_ugc.lowering import Lowered, lower
 from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
@@ -132,9 +132,14 @@ def compile(
         options: see `Options`.
 
     Raises:
-        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError: each says
-            what failed, where, and what to do.
+        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError, InputError:
+            each says what failed, where, and what to do.
     """
+    if not isinstance(args, tuple | list):
+        raise InputError(
+            f"the example arguments are a {type(args).__name__}, expected a tuple",
+            fix="compile(module, (x,)), or compile(module, kwargs={...}) for named arguments",
+        )
     return compile_module(module, args, kwargs or {}, target=target, options=options)
 
 
@@ -150,19 +155,19 @@ def compile_module(
     """As `compile`; with `share_states` the program writes to the module's own buffers."""
     chosen = options or Options()
     clock = _Clock(chosen.progress)
-    backend = backends.get(target)
+    backend, manager = backends.get(target), PassManager(chosen)  # what they refuse, at once
     with _no_garbage_collection():
         with clock("capture"):
             captured = capture(module, args, kwargs, share_states=share_states)
         example = (args, kwargs)
-        return compile_captured(captured, type(module).__name__, backend, chosen, clock, example)
+        return compile_captured(captured, type(module).__name__, backend, manager, clock, example)
 
 
 def compile_captured(
     captured: CapturedGraph,
     name: str,
     backend: Backend,
-    options: Options,
+    manager: PassManager,
     clock: _Clock,
     example: tuple[Sequence[object], Mapping[str, object]],
 ) -> CompiledModel:
@@ -170,10 +175,11 @@ def compile_captured(
 
     With FORGE_VERIFY=1 in the environment the program is checked after each phase.
     """
+    options = manager.options
     checked = os.environ.get("FORGE_VERIFY", "0") not in {"", "0"}
     with clock("passes"):
         flat = captured.signature.flatten(*example) if options.verify_passes else None
-        pipeline = PassManager(options).run(captured.graph_module, flat)
+        pipeline = manager.run(captured.graph_module, flat)
     with clock("lowering"):
         lowered = lower(captured, backend, name)
     _dump(options, "lowered", lowered.program)

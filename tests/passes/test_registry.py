@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from forge_ugc.errors import InternalError, OptionError
-from forge_ugc.passes.base import GraphPass, RewritePass, build, graph_pass, registered
+from forge_ugc.passes.base import (
+    _REGISTRY,
+    GraphPass,
+    RewritePass,
+    build,
+    graph_pass,
+    registered,
+)
 from forge_ugc.passes.pipelines import DEFAULT
 
 
@@ -44,3 +51,13 @@ def test_an_unknown_pass_is_refused_with_the_known_ones():
         build(["dead-cod"])
     assert caught.value.what == "no pass is called 'dead-cod'"
     assert "dead-code" in caught.value.fix
+
+
+def test_a_pass_registered_after_the_first_look_up_is_found():
+    registered()
+    late = graph_pass("late")(type("Late", (GraphPass,), {"run": lambda *_: None}))
+    try:
+        assert registered()["late"] is late
+        assert type(build(["late"])[0]) is late
+    finally:
+        del _REGISTRY["late"]

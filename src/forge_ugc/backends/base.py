@@ -13,8 +13,9 @@ from typing import ClassVar, TypeVar
 import torch
 
 from forge_ugc.errors import BackendUnavailableError, InternalError, OptionError
-from forge_ugc.npuir.instruction import Device, Instruction
+from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
+from forge_ugc.npuir.types import TensorType
 
 _REGISTRY: dict[str, type[Backend]] = {}
 _T = TypeVar("_T", bound="type[Backend]")
@@ -63,8 +64,18 @@ class Backend(ABC):
         """Whether the target can run on this machine. Never raises."""
 
     @abstractmethod
-    def supports(self, instruction: Instruction, device: Device) -> Yes | No:
-        """The only legality test: may `device` run this instruction?"""
+    def supports(
+        self, instruction: Instruction, device: Device, types: Mapping[Ref, TensorType]
+    ) -> Yes | No:
+        """The only legality test: may `device` run this instruction?
+
+        Never asked about views, which only describe memory.
+
+        Args:
+            instruction: lowered, without a device.
+            device: one of `devices`.
+            types: the type of every register, constant and state that the instruction reads.
+        """
 
     @abstractmethod
     def compile(self, program: Program, tensors: Mapping[str, torch.Tensor]) -> Executable:
@@ -89,14 +100,27 @@ def register(name: str, devices: Sequence[str]) -> Callable[[_T], _T]:
     return wrap
 
 
-@lru_cache(maxsize=1)
 def registered() -> dict[str, Backend]:
-    """One instance of every backend, by target name."""
+    """All backends by target name: those of the package, and any that other code has registered.
+
+    There is one instance of each.
+    """
+    _load_all()
+    return {name: _instance(cls) for name, cls in sorted(_REGISTRY.items())}
+
+
+@lru_cache(maxsize=1)
+def _load_all() -> None:
+    """Import the `backend.py` of every folder of `forge_ugc.backends`, which registers it."""
     package = importlib.import_module("forge_ugc.backends")
     for module in pkgutil.iter_modules(package.__path__):
         if module.ispkg:
             importlib.import_module(f"forge_ugc.backends.{module.name}.backend")
-    return {name: cls() for name, cls in sorted(_REGISTRY.items())}
+
+
+@lru_cache(maxsize=64)
+def _instance(cls: type[Backend]) -> Backend:
+    return cls()
 
 
 def get(target: str) -> Backend:

@@ -12,6 +12,7 @@ import torch
 
 from forge_ugc.backends.base import Executable
 from forge_ugc.backends.host_steps import (
+    Fetch,
     Step,
     Values,
     copy_step,
@@ -51,7 +52,7 @@ class HostExecutable(Executable):
         self._by_reg = {r.reg: r for r in program.results()}
         self._dynamic = {i.reg for i in program.inputs}
         self._dynamic |= {r.reg for r in program.results() if isinstance(r.place, External)}
-        self._steps = [s for i in program.instructions for s in self._compile(i)]
+        self._steps = [s for i in program.instructions for s in self.steps(i)]
         self._frames: deque[Frame] = deque()
         self._lock = threading.Lock() if program.states else None
         self._written = [i for i, d in enumerate(program.inputs)
@@ -165,7 +166,12 @@ class HostExecutable(Executable):
                     values[result.reg.id] = view_of(base, root.offset_bytes, result.type)
         return Frame(arena, values)
 
-    def _compile(self, instruction: Instruction) -> list[Step]:
+    def steps(self, instruction: Instruction) -> list[Step]:
+        """What one instruction does in each call. A target overrides this for its own kernels.
+
+        A step is called with the values of all registers by number. It reads its operands through
+        `operands_of`, and writes each result into what `host_steps.destination` returns.
+        """
         if instruction.is_view:
             return [
                 self._view_step(r)
@@ -180,6 +186,11 @@ class HostExecutable(Executable):
         if into is not None:
             return [out_step(into, fetch, fetch_named, results[0])]
         return [copy_step(overload, fetch, fetch_named, results)]
+
+    def operands_of(self, instruction: Instruction) -> Fetch:
+        """A function that lists the instruction's operands in a call: tensors, numbers, None."""
+        operands = [list(o) if isinstance(o, tuple) else o for o in instruction.operands]
+        return fetcher(operands, self._fixed)
 
     def _view_step(self, result: Result) -> Step:
         root = self._roots[result.reg]

@@ -66,14 +66,18 @@ def fetcher(template: Any, fixed: Mapping[Ref, torch.Tensor]) -> Fetch:  # noqa:
     return lambda values: template
 
 
+def destination(values: Values, result: Result) -> torch.Tensor:
+    """Where a call writes a result: in the arena, or in new memory if it leaves the program."""
+    if isinstance(result.place, External):
+        values[result.reg.id] = empty(result.type)
+    return cast(torch.Tensor, values[result.reg.id])
+
+
 def out_step(overload: OpOverload, fetch: Fetch, named: Fetch, result: Result) -> Step:
     """A call that writes its one result where it is to live."""
-    reg, kind, fresh = result.reg.id, result.type, isinstance(result.place, External)
 
     def run(values: Values) -> None:
-        if fresh:
-            values[reg] = empty(kind)
-        overload(*fetch(values), **named(values), out=values[reg])
+        overload(*fetch(values), **named(values), out=destination(values, result))
 
     return run
 
@@ -90,9 +94,7 @@ def copy_step(
         got = overload(*fetch(values), **named(values))
         several = [t for t in (got if isinstance(got, tuple | list) else (got,)) if t is not None]
         for result, tensor in zip(results, several, strict=True):
-            if isinstance(result.place, External):
-                values[result.reg.id] = empty(result.type)
-            cast(torch.Tensor, values[result.reg.id]).copy_(tensor)
+            destination(values, result).copy_(tensor)
 
     return run
 

@@ -214,7 +214,7 @@ class _Lowering:
             attributes=MappingProxyType(dict(attributes)), location=self.place(node),
         )  # fmt: skip
         if not instruction.is_view:
-            device = route(instruction, self.backend)
+            device = route(instruction, self.backend, self.types)
             instruction = Instruction(
                 results, opcode, operands, instruction.attributes, device, instruction.location
             )

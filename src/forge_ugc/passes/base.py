@@ -163,13 +163,18 @@ def graph_pass(name: str) -> Callable[[_T], _T]:
     return register
 
 
-@lru_cache(maxsize=1)
 def registered() -> dict[str, type[GraphPass]]:
-    """All passes by name. The first look-up imports every file of `forge_ugc.passes`."""
+    """All passes by name: those of `forge_ugc.passes`, and any that other code has registered."""
+    _load_all()
+    return dict(sorted(_REGISTRY.items()))
+
+
+@lru_cache(maxsize=1)
+def _load_all() -> None:
+    """Import every file of `forge_ugc.passes`, which registers the passes in them."""
     package = importlib.import_module("forge_ugc.passes")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"forge_ugc.passes.{module.name}")
-    return dict(sorted(_REGISTRY.items()))
 
 
 def build(names: Sequence[str]) -> list[GraphPass]:

@@ -9,8 +9,9 @@ import torch
 from forge_ugc.backends.base import Availability, Backend, Executable, No, Yes, register
 from forge_ugc.backends.host import HostExecutable
 from forge_ugc.backends.host_steps import has_cpu_kernel
-from forge_ugc.npuir.instruction import Device, Instruction
+from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
+from forge_ugc.npuir.types import TensorType
 
 
 @register("cpu", devices=("cpu",))
@@ -20,7 +21,9 @@ class CpuBackend(Backend):
     def probe(self) -> Availability:
         return Availability(available=True, reason="runs through PyTorch's operators")
 
-    def supports(self, instruction: Instruction, device: Device) -> Yes | No:
+    def supports(
+        self, instruction: Instruction, device: Device, types: Mapping[Ref, TensorType]
+    ) -> Yes | No:
         if has_cpu_kernel(instruction.opcode):
             return Yes()
         return No(f"{instruction.opcode} has no kernel for the cpu")

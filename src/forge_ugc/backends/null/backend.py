@@ -9,8 +9,9 @@ import torch
 from forge_ugc.backends.base import Availability, Backend, Executable, No, Yes, register
 from forge_ugc.backends.host import HostExecutable
 from forge_ugc.backends.host_steps import has_cpu_kernel
-from forge_ugc.npuir.instruction import Device, Instruction
+from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
+from forge_ugc.npuir.types import TensorType
 
 _MATRIX = frozenset(
     {"aten.linear", "aten.matmul", "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm"}
@@ -30,7 +31,9 @@ class NullBackend(Backend):
             available=True, reason="no hardware: the accelerator's share runs on the host"
         )
 
-    def supports(self, instruction: Instruction, device: Device) -> Yes | No:
+    def supports(
+        self, instruction: Instruction, device: Device, types: Mapping[Ref, TensorType]
+    ) -> Yes | No:
         opcode = instruction.opcode
         if device == "cpu":
             return Yes() if has_cpu_kernel(opcode) else No(f"{opcode} has no kernel for the cpu")
