@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     known = registered()
     if options.list:
         for name, cls in known.items():
-            print(f"{name:14} {cls.title}")
+            print(f"{name:16} {cls.title}")
         return 0
     unknown = [name for name in options.names if name not in known]
     if unknown:
