@@ -38,8 +38,8 @@ def tensorize_assertions(graph_module: fx.GraphModule) -> None:
     """Rewrite `assert x.max().item() <= 8` so that no Python number is left, in place.
 
     torch.export makes it `_assert_scalar(item <= 8)`; here it becomes
-    `_assert_async(x.max() <= 8)`, which raises a RuntimeError when the program runs. Numbers with another use are left as they
-    are. Linear in the number of nodes.
+    `_assert_async(x.max() <= 8)`, which raises a RuntimeError when the program runs. Numbers with
+    another use are left as they are. Linear in the number of nodes.
     """
     graph = graph_module.graph
     tensors: dict[fx.Node, fx.Node] = {}

@@ -145,7 +145,7 @@ class _Lowering:
         if is_view(target) and isinstance(operands[0], Reg | Const | State):
             self.value[node] = self.lower_view(node, opcode, operands, attributes)
             return
-        kinds = node_type(node)
+        kinds = node_type(node) if target._schema.returns else ()
         if kinds is None or (isinstance(kinds, tuple) and None in kinds):
             raise InternalError(f"{node.name} ({target}) has no type", where=str(location(node)))
         several = kinds if isinstance(kinds, tuple) else (kinds,)
