@@ -20,10 +20,10 @@ demo: $(STAMP)
 	$(BIN)/python examples/generate_text.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 smoke: $(STAMP)
-	$(BIN)/python -m pytest -m 'not slow'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 sanitize: $(STAMP)
 	tools/test_sanitized.sh

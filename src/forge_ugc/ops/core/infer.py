@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 
 from forge_ugc.errors import ForgeError, VerificationError
 from forge_ugc.npuir.instruction import Attribute
@@ -14,6 +15,7 @@ from forge_ugc.ops.core.op import lookup
 from forge_ugc.ops.core.schema import is_mutable, overload_of, unbind
 from forge_ugc.ops.core.torch_types import empty, type_of
 
+_RUN_LIMIT_BYTES = 1 << 30
 TypedOperand = Any  # TensorType | number | None | tuple of those
 
 
@@ -63,18 +65,42 @@ def _evaluate(
     overload = overload_of(opcode)
     if is_mutable(overload):
         raise VerificationError(f"{opcode} writes to its operands; programs are functional")
-    args, kwargs = unbind(overload, [_on_meta(o) for o in operands], attributes)
-    if "device" in kwargs:
-        kwargs["device"] = torch.device("meta")
-    args = [torch.device("meta") if isinstance(a, torch.device) else a for a in args]
-    out = overload(*args, **kwargs)
+    try:
+        out = _call(overload, operands, attributes, "meta")
+    except NotImplementedError:
+        # PyTorch has no meta kernel: run the real one on zeros, as torch.export does.
+        if overload.namespace != "aten" or _bytes_of(operands) > _RUN_LIMIT_BYTES:
+            raise
+        out = _call(overload, operands, attributes, "cpu")
     results = out if isinstance(out, tuple | list) else (out,)
     return tuple((type_of(r), int(r.storage_offset())) for r in results if r is not None)
 
 
-def _on_meta(operand: TypedOperand) -> Any:  # noqa: ANN401 - mirrors the operand's own structure
+def _call(
+    overload: OpOverload,
+    operands: Sequence[TypedOperand],
+    attributes: Mapping[str, Attribute],
+    device: str,
+) -> Any:  # noqa: ANN401 - one tensor or several
+    args, kwargs = unbind(overload, [_place(o, device) for o in operands], attributes)
+    if "device" in kwargs:
+        kwargs["device"] = torch.device(device)
+    return overload(
+        *(torch.device(device) if isinstance(a, torch.device) else a for a in args), **kwargs
+    )
+
+
+def _place(operand: TypedOperand, device: str) -> Any:  # noqa: ANN401 - mirrors the operand's own structure
     if isinstance(operand, TensorType):
-        return empty(operand, "meta")
+        tensor = empty(operand, device)
+        return tensor.zero_() if device == "cpu" else tensor
     if isinstance(operand, tuple):
-        return [_on_meta(item) for item in operand]
+        return [_place(item, device) for item in operand]
     return operand
+
+
+def _bytes_of(operands: Sequence[TypedOperand]) -> int:
+    return sum(
+        o.size_bytes if isinstance(o, TensorType) else _bytes_of(o) if isinstance(o, tuple) else 0
+        for o in operands
+    )
