@@ -150,7 +150,7 @@ def test_details_and_near_misses_name_the_place():
     graph_module = capture(Net(), (torch.randn(2, 4),)).graph_module
     result = fuse(graph_module)
     [fired] = result.details
-    assert (fired.rule, fired.what) == ("linear", "linear -> forge.linear.default")
+    assert (fired.rule, fired.what) == ("linear", "linear -> linear")
     assert fired.location.module == "up"
     [missed] = result.near_misses
     assert missed.rule == "linear-activation"

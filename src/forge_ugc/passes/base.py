@@ -17,6 +17,7 @@ from forge_ugc.errors import InternalError, OptionError
 from forge_ugc.npuir.instruction import SourceLocation
 from forge_ugc.options import Options
 from forge_ugc.passes.graph import calls, location
+from forge_ugc.passes.text import operator_of
 
 _REGISTRY: dict[str, type[GraphPass]] = {}
 _T = TypeVar("_T", bound="type[GraphPass]")
@@ -124,7 +125,7 @@ def _try(rewrite: Rewrite, node: fx.Node, fired: list[Fired], missed: list[NearM
         )
     elif outcome is not None:
         note = outcome.meta.get("note")
-        what = f"{node.name} -> {outcome.target}" + (f" ({note})" if note else "")
+        what = f"{node.name} -> {operator_of(outcome)}" + (f" ({note})" if note else "")
         fired.append(
             Fired(rule=rewrite.name, node=outcome.name, what=what, location=location(node))
         )
