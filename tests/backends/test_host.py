@@ -182,3 +182,19 @@ def test_view_with_another_dtype_and_a_negative_step_back():
     base = torch.arange(8, dtype=torch.float32)
     got = view_of(base[4:], -8, TensorType.of(DType.I32, (2,)))
     assert torch.equal(got, base[2:4].view(torch.int32))
+
+
+def test_a_write_by_strides_counts_from_its_tensor_not_from_the_arena():
+    def forward(x):
+        y = x.exp()
+        y.fill_diagonal_(0)
+        z = y.exp()
+        z.as_strided((2, 2), (4, 1), 1).zero_()
+        return z
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return forward(x)
+
+    x = torch.randn(3, 4)
+    assert torch.equal(build(Net(), x)(x), forward(x))

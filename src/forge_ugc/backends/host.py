@@ -12,6 +12,7 @@ import torch
 
 from forge_ugc.backends.base import Executable
 from forge_ugc.backends.host_steps import (
+    REPLACED,
     Fetch,
     Step,
     Values,
@@ -179,13 +180,14 @@ class HostExecutable(Executable):
                 if self._roots[r.reg].base in self._dynamic
             ]
         overload = overload_of(instruction.opcode)
+        call = REPLACED.get(overload, overload)
         args, kwargs = unbind(overload, instruction.operands, instruction.attributes)
         into = out_variant(overload) if len(instruction.results) == 1 else None
         fetch, fetch_named = fetcher(args, self._fixed), fetcher(kwargs, self._fixed)
         results = instruction.results
-        if into is not None:
+        if into is not None and call is overload:
             return [out_step(into, fetch, fetch_named, results[0])]
-        return [copy_step(overload, fetch, fetch_named, results)]
+        return [copy_step(call, fetch, fetch_named, results)]
 
     def operands_of(self, instruction: Instruction) -> Fetch:
         """A function that lists the instruction's operands in a call: tensors, numbers, None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -83,7 +83,7 @@ def out_step(overload: OpOverload, fetch: Fetch, named: Fetch, result: Result) -
 
 
 def copy_step(
-    overload: OpOverload,
+    call: Callable[..., Any],
     fetch: Fetch,
     named: Fetch,
     results: tuple[Result, ...],
@@ -91,12 +91,31 @@ def copy_step(
     """A call whose results are copied to where they are to live."""
 
     def run(values: Values) -> None:
-        got = overload(*fetch(values), **named(values))
+        got = call(*fetch(values), **named(values))
         several = [t for t in (got if isinstance(got, tuple | list) else (got,)) if t is not None]
         for result, tensor in zip(results, several, strict=True):
             destination(values, result).copy_(tensor)
 
     return run
+
+
+def _as_strided_scatter(
+    tensor: torch.Tensor,
+    source: torch.Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> torch.Tensor:
+    """A copy of `tensor` with `source` written to a part of its memory."""
+    written = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(tensor)
+    written.as_strided(size, stride, storage_offset or 0).copy_(source)
+    return written
+
+
+REPLACED: Mapping[OpOverload, Callable[..., Any]] = {
+    # PyTorch's counts from the start of the memory around the tensor, here of the whole arena.
+    torch.ops.aten.as_strided_scatter.default: _as_strided_scatter,
+}
 
 
 def view_of(base: torch.Tensor, offset_bytes: int, kind: TensorType) -> torch.Tensor:
