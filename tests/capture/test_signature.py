@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from forge_ugc.capture import capture
+from forge_ugc.capture.signature import bind, parameters_of
 from forge_ugc.errors import InputError
 
 
@@ -107,3 +108,8 @@ def test_a_default_before_spread_arguments_keeps_its_place():
     captured.graph_module.recompile()
     (out,) = captured.graph_module(*captured.signature.flatten((X, 1, M, X), {}))
     assert torch.equal(out, Spread()(X, 1, M, X))
+
+
+def test_none_is_not_a_default_that_python_alone_can_hold():
+    parameters = parameters_of(lambda x, size=(1, 2), scale=None: None)
+    assert bind(parameters, (1,), {"size": None, "scale": None}) == {"x": 1, "size": None}

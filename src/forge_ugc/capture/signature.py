@@ -26,7 +26,10 @@ from forge_ugc.ops.core.torch_types import to_torch, type_of
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of the module's `forward`; `kind` is inspect's name of its kind."""
+    """One parameter of the module's `forward`; `kind` is inspect's name of its kind.
+
+    `required` says that it has no default, or one that is no plain value.
+    """
 
     name: str
     kind: str
@@ -149,9 +152,10 @@ def parameters_of(forward: Callable[..., object]) -> tuple[Parameter, ...]:
     rows = []
     for p in found:
         empty = p.default is inspect.Parameter.empty
-        plain = p.default if isinstance(p.default, bool | int | float | str) else None
+        simple = isinstance(p.default, bool | int | float | str | None)
         variadic = p.kind.name.startswith("VAR_")
-        rows.append(Parameter(p.name, p.kind.name, empty and not variadic, plain))
+        named = not variadic and (empty or not simple)
+        rows.append(Parameter(p.name, p.kind.name, named, p.default if simple else None))
     return tuple(rows)
 
 
