@@ -168,7 +168,7 @@ def _lift(
     """Turn parameter placeholders into get_attr nodes; order the outputs: user's, then stores."""
     graph = graph_module.graph
     specs = {s.arg.name: s for s in signature.input_specs}
-    mutated = set(signature.buffers_to_mutate.values())
+    mutated = {*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values()}
     user, taken = iter(names), set(dir(graph_module))
     attribute: dict[str, str] = {}
     by_name: dict[str, str] = {}
@@ -222,7 +222,7 @@ def _order_outputs(
     for spec, value in zip(signature.output_specs, values, strict=True):
         if spec.kind is OutputKind.USER_OUTPUT:
             user.append(value)
-        elif spec.kind is OutputKind.BUFFER_MUTATION:
+        elif spec.kind in {OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION}:
             targets.append(StoreTarget("state", attribute[str(spec.target)]))
             stored.append(value)
         elif spec.kind is OutputKind.USER_INPUT_MUTATION:

@@ -9,9 +9,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 import torch
-from torch import nn
+from torch import fx, nn
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 
+from forge_ugc.capture.assignments import Assignments
 from forge_ugc.capture.structure import Flattener, Structure, unflatten
 from forge_ugc.errors import CaptureError, ForgeError
 
@@ -56,14 +58,15 @@ class FlatModule(nn.Module):
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
+        flattener, assignments = Flattener(merge=True), Assignments(self.module)
         try:
-            returned = self._call(self.module, unflatten(self._structure, tensors))
+            with assignments.watched():
+                returned = self._call(self.module, unflatten(self._structure, tensors))
+            self._keep(flattener.walk(returned, "output"))
+            return tuple(assignments.settle(flattener.tensors))
         except Exception as error:
             # Under any other type torch.export prints the half-made graph before it passes it on.
             raise _ModelFailed from error
-        flattener = Flattener(merge=True)
-        self._keep(flattener.walk(returned, "output"))
-        return tuple(flattener.tensors)
 
 
 def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedProgram:
@@ -78,6 +81,7 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
             warnings.filterwarnings("ignore", "`isinstance\\(treespec, LeafSpec", FutureWarning)
             exported = torch.export.export(flat, tuple(tensors), strict=False)
             if _needs_retrace(exported):
+                _merge_shared(exported)
                 exported = exported.run_decompositions({})
     except ForgeError:
         raise
@@ -103,6 +107,25 @@ def _needs_retrace(exported: ExportedProgram) -> bool:
             if getattr(node.target, "__module__", "").startswith("torch._functorch"):
                 return True
     return False
+
+
+def _merge_shared(exported: ExportedProgram) -> None:
+    """Give a buffer of several names one: torch.export cannot retrace writes to the others."""
+    specs = exported.graph_signature.input_specs
+    nodes = {n.name: n for n in exported.graph.find_nodes(op="placeholder")}
+    first: dict[int, fx.Node] = {}
+    for spec in list(specs):
+        tensor = exported.state_dict.get(str(spec.target))
+        if spec.kind is not InputKind.BUFFER or tensor is None:
+            continue
+        node = nodes[spec.arg.name]
+        kept = first.setdefault(id(tensor), node)
+        if kept is not node:
+            node.replace_all_uses_with(kept)
+            exported.graph.erase_node(node)
+            specs.remove(spec)
+            del exported.state_dict[str(spec.target)]
+    exported.graph_module.recompile()
 
 
 def _explain(module: nn.Module, error: Exception) -> CaptureError:
