@@ -186,3 +186,37 @@ def test_options_are_refused_before_the_model_is_captured(block, monkeypatch):
     monkeypatch.setattr(compiler, "capture", None)
     with pytest.raises(OptionError, match="no pass is called 'fuse-everything'"):
         forge_ugc.compile(block, (X,), options=forge_ugc.Options(passes=("fuse-everything",)))
+
+
+def test_what_is_easily_taken_for_a_module_or_for_options_is_refused(block):
+    compiled = forge_ugc.compile(block, (X,))
+    for model, shown in ((torch.relu, "builtin_function_or_method"), (compiled, "CompiledModel")):
+        with pytest.raises(InputError) as caught:
+            forge_ugc.compile(model, (X,))
+        assert caught.value.what == f"the model is a {shown}, expected a torch.nn.Module"
+    with pytest.raises(OptionError) as caught:
+        forge_ugc.compile(block, (X,), options={"max_rounds": 2})
+    assert caught.value.what == "options is a dict, expected Options"
+
+
+def test_options_take_any_collection_but_no_bare_string(block, tmp_path):
+    options = forge_ugc.Options(
+        passes=["dead-code"], disable=["linear"], dump_ir=str(tmp_path / "ir")
+    )
+    assert options.passes == ("dead-code",)
+    assert options.disable == frozenset({"linear"})
+    forge_ugc.compile(block, (X,), options=options)
+    assert (tmp_path / "ir" / "scheduled.npuir").exists()
+    with pytest.raises(OptionError) as caught:
+        forge_ugc.Options(passes="dead-code")
+    assert str(caught.value) == "passes is the string 'dead-code'\n  fix: passes=('dead-code',)"
+    with pytest.raises(OptionError, match="disable is the string 'linear'"):
+        forge_ugc.Options(disable="linear")
+
+
+def test_an_explanation_as_text(block):
+    shown = str(forge_ugc.explain(forge_ugc.compile(block, (X,)))).splitlines()
+    assert any(
+        line.startswith("linear: linear -> linear  [up (torch/nn/modules/linear.py:")
+        for line in shown
+    )

@@ -27,6 +27,12 @@ class Explanation:
     fired: tuple[Fired, ...]
     near_misses: tuple[NearMiss, ...]
 
+    def __str__(self) -> str:
+        """One line an event: rule, what happened, and where in the model."""
+        rows = [f"{e.rule}: {e.what}  [{e.location}]" for e in self.fired]
+        rows += [f"not {e.rule}: {e.reason}  [{e.location}]" for e in self.near_misses]
+        return "\n".join(rows)
+
 
 def devices() -> Sequence[TargetInfo]:
     """Every known target, available or not."""

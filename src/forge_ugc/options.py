@@ -38,6 +38,15 @@ class Options:
     progress: Callable[[str, int, int], None] | None = None
 
     def __post_init__(self) -> None:
+        for name, value in (("passes", self.passes), ("disable", self.disable)):
+            if isinstance(value, str):
+                raise OptionError(f"{name} is the string {value!r}", fix=f"{name}=({value!r},)")
+        # Any collection of names, and a path as text, do as well.
+        object.__setattr__(self, "disable", frozenset(self.disable))
+        if self.passes is not None:
+            object.__setattr__(self, "passes", tuple(self.passes))
+        if self.dump_ir is not None:
+            object.__setattr__(self, "dump_ir", Path(self.dump_ir))
         if not 0.0 <= self.fusion_aggressiveness <= 1.0:
             raise OptionError(
                 f"fusion_aggressiveness is {self.fusion_aggressiveness}, expected 0 to 1"

@@ -178,3 +178,12 @@ def test_smollm2_writes_english():
     with torch.no_grad():
         logits = loaded.module(torch.tensor([ids])).logits
     assert loaded.tokenizer.decode([int(logits[0, -1].argmax())]) == " Paris"
+
+
+def test_a_compiled_program_is_no_model():
+    with pytest.raises(OptionError) as caught:
+        load_model("mlp.forge")
+    assert str(caught.value) == (
+        "mlp.forge is a compiled program, not a model\n"
+        "  fix: use `forge-ugc run` or `forge-ugc inspect`, or forge_ugc.load() in Python"
+    )

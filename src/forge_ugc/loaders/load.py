@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from forge_ugc.errors import OptionError
 from forge_ugc.loaders import exported, function, gguf_model, huggingface, shapes
 from forge_ugc.loaders.loaded import LoadedModel, Request
 
@@ -51,6 +52,11 @@ def load_model(
         return huggingface.load_config(Path(spec.removeprefix("config:")), request)
     if spec.endswith(".gguf"):
         return gguf_model.load(Path(spec), request)
+    if spec.endswith(".forge"):
+        raise OptionError(
+            f"{spec} is a compiled program, not a model",
+            fix="use `forge-ugc run` or `forge-ugc inspect`, or forge_ugc.load() in Python",
+        )
     if spec.endswith(".pt2"):
         return exported.load(Path(spec), request)
     if _FUNCTION.fullmatch(spec):
