@@ -1,0 +1,117 @@
+#include "runtime/thread_pool.h"
+
+#include <pthread.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace forge {
+namespace {
+
+// About 50 microseconds on current processors: longer than the gap between two instructions of a
+// program, shorter than what anyone would notice as load.
+constexpr int kSpins = 1500;
+
+void pause_briefly() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    pause_briefly();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+struct Pools {
+  std::mutex guard;
+  std::vector<std::unique_ptr<ThreadPool>> by_count;
+};
+
+// Replaced, not emptied, in the child of a fork: there the old locks may be held by threads that do
+// not exist, and the old pools cannot join theirs.
+std::atomic<Pools*> pools{nullptr};
+
+void forget_pools() noexcept { pools.store(nullptr, std::memory_order_release); }
+
+Pools& current_pools() {
+  static const int registered = pthread_atfork(nullptr, nullptr, forget_pools);
+  static_cast<void>(registered);
+  Pools* found = pools.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    auto made = std::make_unique<Pools>();
+    if (pools.compare_exchange_strong(found, made.get())) found = made.release();
+  }
+  return *found;
+}
+
+}  // namespace
+
+void Barrier::arrive_and_wait() noexcept {
+  const std::uint32_t phase = phase_.load(std::memory_order_acquire);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
+    arrived_.store(0, std::memory_order_relaxed);
+    phase_.fetch_add(1, std::memory_order_release);
+    phase_.notify_all();
+  } else {
+    wait_while(phase_, phase);
+  }
+}
+
+ThreadPool::ThreadPool(unsigned count) : count_(count), inside_(count), end_(count) {
+  workers_.reserve(count - 1);
+  try {
+    for (unsigned index = 1; index < count; ++index) {
+      workers_.emplace_back([this, index] { work(index); });
+    }
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() noexcept {
+  stopping_.store(true, std::memory_order_release);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(Body body, void* context) noexcept {
+  const std::lock_guard<std::mutex> turn(turn_);
+  body_ = body;
+  context_ = context;
+  epoch_.fetch_add(1, std::memory_order_release);
+  if (count_ > 1) epoch_.notify_all();
+  body(context, Share{0, count_}, inside_);
+  end_.arrive_and_wait();
+}
+
+void ThreadPool::work(unsigned index) noexcept {
+  for (std::uint32_t epoch = 0;; ++epoch) {
+    wait_while(epoch_, epoch);
+    if (stopping_.load(std::memory_order_acquire)) return;
+    body_(context_, Share{index, count_}, inside_);
+    end_.arrive_and_wait();
+  }
+}
+
+ThreadPool& process_pool(unsigned count) {
+  Pools& all = current_pools();
+  const std::lock_guard<std::mutex> guard(all.guard);
+  for (const std::unique_ptr<ThreadPool>& pool : all.by_count) {
+    if (pool->count() == count) return *pool;
+  }
+  all.by_count.push_back(std::make_unique<ThreadPool>(count));
+  return *all.by_count.back();
+}
+
+}  // namespace forge

@@ -1,0 +1,68 @@
+// Threads that work on one thing together: the engine's one parallel region, and its barrier.
+//
+// Everything here spins for a short while before it parks in the kernel: a program has a barrier
+// every few microseconds, and an idle process must cost no processor time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/share.h"
+
+namespace forge {
+
+// A barrier for a fixed number of threads, used again and again.
+class Barrier {
+ public:
+  explicit Barrier(unsigned count) noexcept : count_(count) {}
+
+  // Returns once all threads have arrived; what they wrote before is then visible to all.
+  void arrive_and_wait() noexcept;
+
+ private:
+  const unsigned count_;
+  alignas(64) std::atomic<unsigned> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> phase_{0};
+};
+
+// The calling thread and `count - 1` workers of its own.
+class ThreadPool {
+ public:
+  using Body = void (*)(void* context, Share share, Barrier& barrier) noexcept;
+
+  // Throws std::system_error if the system has no more threads.
+  explicit ThreadPool(unsigned count);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  unsigned count() const noexcept { return count_; }
+
+  // Calls `body` once on every thread, with shares 0 to count - 1 and a barrier for them, and
+  // returns when all calls have. Callers on several threads take turns. A body must not call run.
+  void run(Body body, void* context) noexcept;
+
+ private:
+  void work(unsigned index) noexcept;
+  void stop() noexcept;
+
+  const unsigned count_;
+  std::mutex turn_;
+  Barrier inside_, end_;
+  Body body_ = nullptr;
+  void* context_ = nullptr;
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> workers_;
+};
+
+// The pool of this process with that many threads: made at first use and kept. In the child of a
+// fork, where the parent's workers do not exist, the first use makes a new one.
+// Throws std::system_error if the system has no more threads.
+ThreadPool& process_pool(unsigned count);
+
+}  // namespace forge

@@ -1,0 +1,27 @@
+"""The thread pool's own C++ test, plain and under ThreadSanitizer."""
+
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CSRC = Path(__file__).parents[2] / "csrc"
+COMPILER = shutil.which("g++") or shutil.which("c++")
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on the PATH")
+
+
+@pytest.mark.parametrize("flags", [[], ["-fsanitize=thread"]], ids=["plain", "thread-sanitizer"])
+def test_pool(tmp_path, flags):
+    program = tmp_path / "thread_pool_test"
+    sources = [CSRC / "runtime/thread_pool.cc", CSRC / "tests/thread_pool_test.cc"]
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    build = [COMPILER, "-std=c++20", "-O1", "-g", *warnings, *flags, f"-I{CSRC}", "-pthread"]
+    subprocess.run([*build, *map(str, sources), "-o", str(program)], check=True)
+    # ThreadSanitizer needs its usual memory map, which address randomisation can take from it.
+    plain_map = ["setarch", platform.machine(), "-R"] if flags and shutil.which("setarch") else []
+    shown = subprocess.run([*plain_map, program], capture_output=True, text=True, timeout=300)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert shown.stdout == "ok\n"
