@@ -234,3 +234,17 @@ def test_a_failing_model_prints_nothing(capfd):
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((nn.Linear(2, 2), torch.ones(1, 2)), "args is a Tensor, expected a tuple"),
+        ((nn.Linear(2, 2), {"x": 1}), "args is a dict, expected a tuple"),
+        ((nn.Linear(2, 2), (), [1]), "kwargs is a list, expected a dict"),
+        ((torch.relu, (torch.ones(1),)), "compile takes an nn.Module, this is a builtin"),
+    ],
+)
+def test_arguments_of_the_wrong_kind(arguments, what):
+    with pytest.raises(CaptureError, match=what):
+        capture(*arguments)

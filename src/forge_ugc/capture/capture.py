@@ -69,6 +69,7 @@ def capture(
     Raises:
         CaptureError: the model cannot be one graph; names module path, source line and way out.
     """
+    _check_call(module, args, kwargs)
     parameters = parameters_of(module.forward)
     flattener = Flattener(merge=False)
     structure = flattener.walk(bind(parameters, args, kwargs or {}), "argument")
@@ -88,6 +89,23 @@ def capture(
     counts = Counter(str(t) if isinstance(t, OpOverload) else t.__name__ for t in called)
     signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
     return CapturedGraph(graph_module, signature, outputs[-1], stores, dict(counts))
+
+
+def _check_call(module: object, args: object, kwargs: object) -> None:
+    if not isinstance(module, nn.Module):
+        raise CaptureError(
+            f"compile takes an nn.Module, this is a {type(module).__name__}",
+            fix="put the function into the forward of a module",
+        )
+    if not isinstance(args, tuple | list):
+        raise CaptureError(
+            f"args is a {type(args).__name__}, expected a tuple of the positional arguments",
+            fix="write compile(module, (x,)), and pass named arguments as kwargs={...}",
+        )
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise CaptureError(
+            f"kwargs is a {type(kwargs).__name__}, expected a dict of the named arguments"
+        )
 
 
 def _caller(parameters: Sequence[Any]) -> Callable[[nn.Module, object], object]:
