@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from markdown_blocks import DOCUMENTS, ROOT, blocks, commands, script
+from markdown_blocks import DOCUMENTS, ROOT, blocks, commands, files, script
 from typer.testing import CliRunner
 
 from forge_ugc.cli.app import app
@@ -20,8 +20,17 @@ from forge_ugc.ops.core.infer import infer
 from forge_ugc.ops.core.op import registered
 
 TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
-FIXTURES = {"docs/writing-a-pass.md": "passes"}
-"""Documents whose tests use the fixtures of a folder of tests/."""
+OVERLAY = """
+import importlib, pathlib, runpy, sys
+for part in ("passes", "ops", "backends"):
+    added = pathlib.Path("src/forge_ugc", part).resolve()
+    importlib.import_module(f"forge_ugc.{part}").__path__.insert(0, str(added))
+sys.argv.pop(0)
+if sys.argv[0] == "pytest":
+    runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs Python with the files of ./src laid over the package, as if they stood in it."""
 
 
 def squeezed(text):
@@ -45,29 +54,43 @@ def of_language(language):
     ]
 
 
+def run_over(folder, *arguments):
+    """A process of its own, so that nothing that a document registers reaches other tests."""
+    return subprocess.run(
+        [sys.executable, "-c", OVERLAY, *arguments], cwd=folder, capture_output=True, text=True,
+        env={**os.environ, "FORGE_VERIFY": "1"}, check=False,
+    )  # fmt: skip
+
+
+def write_files(text, folder):
+    for path, code in files(text).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(code, encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if script(text)])
 def test_python_runs_and_prints_what_the_document_shows(name, tmp_path):
-    """In a process of its own, as a pytest file: what it registers is gone afterwards."""
-    code, text = script(TEXTS[name]), TEXTS[name]
-    folder = tmp_path / FIXTURES.get(name, "")
-    folder.mkdir(exist_ok=True)
-    for part in ("", FIXTURES.get(name, "")):
-        shutil.copy(ROOT / "tests" / part / "conftest.py", tmp_path / part / "conftest.py")
-    file = folder / f"test_{re.sub(r'[^a-z]', '_', name.lower())}.py"
-    file.write_text(code, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider",
-         "--import-mode=importlib", "-o", f"pythonpath={ROOT / 'tests' / 'support'}",
-         "-c", "pytest.ini", str(file)],
-        cwd=tmp_path, env={**os.environ, "FORGE_VERIFY": "1"}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    no_tests = 0 if re.search(r"^def test_", code, re.MULTILINE) else 5
-    assert ran.returncode == no_tests, ran.stdout + ran.stderr
-    for block in blocks(text):
+    write_files(TEXTS[name], tmp_path)
+    (tmp_path / "document.py").write_text(script(TEXTS[name]), encoding="utf-8")
+    ran = run_over(tmp_path, "document.py")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    for block in blocks(TEXTS[name]):
         if block.shows is not None and block.shows.language == "python":
             require_shown(block, ran.stdout)
+
+
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if files(text)])
+def test_files_that_a_document_writes_pass_their_tests_in_the_repository(name, tmp_path):
+    for part in ("support", "passes"):
+        shutil.copytree(ROOT / "tests" / part, tmp_path / "tests" / part)
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests" / "conftest.py")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    write_files(TEXTS[name], tmp_path)
+    tests = [path for path in files(TEXTS[name]) if path.startswith("tests/")]
+    if "src/forge_ugc/passes/pipelines.py" in files(TEXTS[name]):
+        tests.append("tests/passes/test_registry.py")
+    ran = run_over(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -109,16 +132,12 @@ def test_named_modules_files_and_make_targets_exist(name):
     for dotted in set(re.findall(r"`(forge_ugc(?:\.\w+)+)`", text)):
         assert resolves(dotted), dotted
     for path in set(re.findall(r"`((?:src|docs|tests|examples|csrc|tools|\.ci)/[\w./-]*)`", text)):
-        assert (ROOT / path).exists() or path in planned(text), path
-    for target in re.findall(r"`?\bmake ([a-z]+)`", text):
+        assert (ROOT / path).exists() or path in files(text), path
+    in_text = re.findall(r"`make ([a-z]+)`", text)
+    for target in in_text + [c.split()[1] for c in commands(text) if c.startswith("make ")]:
         assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
     for link in re.findall(r"\]\(([\w./-]+)\)", text):
         assert (ROOT / name).parent.joinpath(link).exists(), link
-
-
-def planned(text):
-    """Files that the reader of a how-to writes: named in the first line of a block."""
-    return re.findall(r"^# ((?:src|tests)/[\w./-]+)$", text, re.MULTILINE)
 
 
 def resolves(dotted):

@@ -37,11 +37,28 @@ def blocks(text):
     return found
 
 
+def files(text):
+    """Contents by path: Python blocks whose first line is `# src/...` or `# tests/...`.
+
+    A block that says `continued` follows the ones before it.
+    """
+    found = {}
+    for block in blocks(text):
+        if path := _file_of(block):
+            found[path] = found.get(path, "") + block.code
+    return found
+
+
+def _file_of(block):
+    named = re.match(r"# ((?:src|tests)/[\w./-]+)(, continued)?\n", block.code)
+    return named[1] if named and block.language == "python" else None
+
+
 def script(text):
-    """The Python of a document as one file, every line where it stands in the document."""
+    """All other Python of a document as one file, every line where it stands in the document."""
     lines = []
     for block in blocks(text):
-        if block.language == "python":
+        if block.language == "python" and not _file_of(block):
             lines += [""] * (block.line - 1 - len(lines)) + block.code.splitlines()
     return "\n".join(lines) + "\n" if lines else ""
 
