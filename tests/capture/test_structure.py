@@ -1,5 +1,6 @@
 """Nesting of inputs and outputs survives flatten and unflatten."""
 
+import json
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 
@@ -124,3 +125,22 @@ def test_an_opaque_object_is_named_with_its_path():
         flat({"past": [Cache()]})
     assert str(caught.value).startswith("output.past[0] is a ")
     assert "use_cache=False" in str(caught.value)
+
+
+def test_named_tuples_and_sizes_come_back_as_tuples():
+    value = {"pair": Pair(torch.ones(1), None), "size": torch.Size([2, 3])}
+    flattener = Flattener(merge=False)
+    written = json.loads(json.dumps(structure_to_json(flattener.walk(value, "out"))))
+    back = unflatten(structure_from_json(written), flattener.tensors)
+    assert type(back["pair"]).__name__ == "Pair"
+    assert back["pair"] == value["pair"]
+    assert back["pair"].left is value["pair"].left
+    assert back["size"] == value["size"]
+    assert type(back["size"]) is torch.Size
+
+
+def test_fields_that_are_no_names_are_damage():
+    flattener = Flattener(merge=False)
+    written = structure_to_json(flattener.walk(Pair(1, 2), "out"))
+    with pytest.raises(ArtifactError, match="damaged"):
+        structure_from_json({**written, "keys": ["left", "import os"]})

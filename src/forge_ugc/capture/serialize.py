@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections import OrderedDict, namedtuple
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -18,7 +19,11 @@ from forge_ugc.ops.core.torch_types import from_torch, to_torch
 
 Json = Any  # parsed JSON: checked field by field below
 _KINDS = {"list", "tuple", "dict", "namedtuple", "dataclass", "pytree"}
-_BUILTIN: dict[str, type[Any]] = {"list": list, "tuple": tuple, "dict": dict}
+_BUILTIN: dict[tuple[str, str], type[Any]] = {
+    ("list", "builtins.list"): list, ("tuple", "builtins.tuple"): tuple,
+    ("dict", "builtins.dict"): dict, ("dict", "collections.OrderedDict"): OrderedDict,
+    ("tuple", "torch.Size"): torch.Size,
+}  # fmt: skip
 _MAX_DEPTH = 64
 
 
@@ -37,7 +42,7 @@ def structure_to_json(structure: Structure) -> Json:
 
 
 def structure_from_json(data: Json, classes: Sequence[type[Any]] = ()) -> Structure:
-    """Decode a nesting. Unknown classes become `Record`s.
+    """Decode a nesting. Unknown classes become `Record`s, or named tuples of the same fields.
 
     Raises:
         ArtifactError: the data has another form.
@@ -64,7 +69,9 @@ def _structure(data: Json, known: Mapping[str, type[Any]], depth: int) -> Struct
     if not all(isinstance(k, str | int) for k in keys):
         raise ValueError("container keys")
     items = tuple(_structure(item, known, depth + 1) for item in data["items"])
-    cls = _BUILTIN.get(kind) if name.startswith("builtins.") else _class(name, known)
+    cls = _BUILTIN.get((kind, name)) or _class(name, known)
+    if kind == "namedtuple" and cls is None:
+        cls = cast(Any, namedtuple)(name.rpartition(".")[2], keys)
     if kind == "pytree":
         kind, cls = "dataclass", None
     return Container(kind, name, tuple(keys), items, cls)

@@ -87,9 +87,9 @@ class Flattener:
         cls = type(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return self._many("namedtuple", value._fields, value, path, cls)
-        if cls is list or cls is tuple:
-            items = cast(Sequence[object], value)
-            return self._many(cls.__name__, range(len(items)), items, path, cls)
+        if cls in {list, tuple, torch.Size}:
+            items, kind = cast(Sequence[object], value), "list" if cls is list else "tuple"
+            return self._many(kind, range(len(items)), items, path, cls)
         if dataclasses.is_dataclass(value) and isinstance(value, Mapping):
             return self._many("dataclass", tuple(value), tuple(value.values()), path, cls)
         if cls in pytree.SUPPORTED_NODES and not isinstance(value, Mapping):
@@ -136,7 +136,7 @@ def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN
     if structure.kind == "list":
         return items
     if structure.kind == "tuple":
-        return tuple(items)
+        return torch.Size(items) if cls is torch.Size else tuple(items)
     if structure.kind == "pytree" and cls is not None:
         return pytree.SUPPORTED_NODES[cls].unflatten_fn(items, cast(Any, structure.context))
     named = dict(zip(structure.keys, items, strict=True))
