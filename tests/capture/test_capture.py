@@ -248,3 +248,19 @@ def test_a_failing_model_prints_nothing(capfd):
 def test_arguments_of_the_wrong_kind(arguments, what):
     with pytest.raises(CaptureError, match=what):
         capture(*arguments)
+
+
+@torch.library.custom_op("forge_test::increment", mutates_args=("x",))
+def increment(x: torch.Tensor, by: float) -> None:
+    x.add_(by)
+
+
+def test_a_custom_operator_that_writes_to_its_arguments_is_named():
+    class Net(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            increment(y, 1.5)
+            return y
+
+    with pytest.raises(CaptureError, match=r"forge_test\.increment\.default writes to its argum"):
+        capture(Net(), (torch.ones(2),))

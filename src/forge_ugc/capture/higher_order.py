@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 from torch import fx
 
+from forge_ugc.capture.guarding import guard
 from forge_ugc.errors import CaptureError
 from forge_ugc.ops.core.schema import has_effect, is_random
 
@@ -51,6 +52,13 @@ def _inline(graph_module: fx.GraphModule, node: fx.Node) -> None:
         _replace(node, _copy(graph_module, node, cast(fx.Node, body), operands))
     elif name == "cond":
         _inline_cond(graph_module, node)
+    elif name.startswith("auto_functionalized"):
+        raise CaptureError(
+            f"the custom operator {node.args[0]} writes to its arguments (mutation)",
+            where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1],
+            why="programs are functional, and its results without the write are not known",
+            fix="register an operator that returns new tensors, and copy them where they belong",
+        )
     else:
         raise CaptureError(
             f"the higher-order operator {name} has no dataflow form",
@@ -61,12 +69,17 @@ def _inline(graph_module: fx.GraphModule, node: fx.Node) -> None:
 
 
 def _inline_cond(graph_module: fx.GraphModule, node: fx.Node) -> None:
-    predicate, if_true, if_false, operands = node.args
-    for branch in (if_true, if_false):
-        _require_pure(graph_module, cast(fx.Node, branch))
+    predicate, if_true, if_false, operands = cast(tuple[fx.Node, ...], node.args)
     inputs = list(cast(Any, operands))
-    taken = _copy(graph_module, node, cast(fx.Node, if_true), inputs)
-    other = _copy(graph_module, node, cast(fx.Node, if_false), inputs)
+    branches = []
+    for branch, when in ((if_true, True), (if_false, False)):
+        inline_higher_order(cast(fx.GraphModule, getattr(graph_module, str(branch.target))))
+        _require_pure(graph_module, branch)
+        last = node.prev
+        branches.append(_copy(graph_module, node, branch, inputs))
+        if isinstance(predicate, fx.Node):
+            guard(_after(last, node), predicate, when)
+    taken, other = branches
     chosen: list[Any] = []
     with node.graph.inserting_before(node):
         for a, b in zip(taken, other, strict=True):
@@ -77,6 +90,16 @@ def _inline_cond(graph_module: fx.GraphModule, node: fx.Node) -> None:
             pick.meta = dict(a.meta)
             chosen.append(pick)
     _replace(node, chosen)
+
+
+def _after(first: fx.Node, last: fx.Node) -> list[fx.Node]:
+    """The nodes that stand between two others."""
+    nodes = []
+    node = first.next
+    while node is not last:
+        nodes.append(node)
+        node = node.next
+    return nodes
 
 
 def _require_pure(graph_module: fx.GraphModule, branch: fx.Node) -> None:
