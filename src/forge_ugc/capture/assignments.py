@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,13 +12,27 @@ from torch.nn.modules.module import register_module_buffer_registration_hook
 
 from forge_ugc.errors import CaptureError
 
+Key = tuple[int, str]
+"""A buffer: the id of its module, its name there."""
+
+
+def sharing(module: nn.Module) -> frozenset[Key]:
+    """The buffers that share memory with another buffer or with a parameter."""
+    held: defaultdict[int, list[Key]] = defaultdict(list)
+    for m in module.modules():
+        for name, tensor in (*m._buffers.items(), *m._parameters.items()):
+            if tensor is not None and tensor.layout == torch.strided:
+                held[tensor.untyped_storage()._cdata].append((id(m), name))
+    return frozenset(key for keys in held.values() if len(keys) > 1 for key in keys)
+
 
 class Assignments:
     """The buffers replaced while a module ran, and what they were before."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, sharing: frozenset[Key]) -> None:
         self._names = {id(m): name for name, m in module.named_modules()}
-        self._before: dict[tuple[int, str], tuple[nn.Module, torch.Tensor]] = {}
+        self._sharing = sharing
+        self._before: dict[Key, tuple[nn.Module, torch.Tensor]] = {}
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -37,7 +52,8 @@ class Assignments:
         """Write each new value into the old buffer; returns the outputs, safe from these writes.
 
         Raises:
-            CaptureError: a new value has another shape or dtype: a program's states are fixed.
+            CaptureError: a new value has another shape or dtype: a program's states are fixed; or
+                the buffer shared its memory with another, which keeps its old value.
         """
         if not self._before:
             return outputs
@@ -45,8 +61,14 @@ class Assignments:
         news = [(m, name, old, m._buffers[name]) for (_, name), (m, old) in self._before.items()]
         for module, name, old, new in news:
             module._buffers[name] = old
+            path = ".".join(p for p in (self._names[id(module)], name) if p)
+            if (id(module), name) in self._sharing:
+                raise CaptureError(
+                    f"the model replaces its buffer {path}, which shares memory with another",
+                    why="a state keeps its memory, so the other would change too (mutation)",
+                    fix="give each buffer a tensor of its own",
+                )
             if new is None or new.shape != old.shape or new.dtype != old.dtype:
-                path = ".".join(p for p in (self._names[id(module)], name) if p)
                 got = "None" if new is None else f"{new.dtype} {list(new.shape)}"
                 raise CaptureError(
                     f"the model replaces its buffer {path}, {old.dtype} {list(old.shape)}, "

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 import torch
-from torch import fx, nn
+from torch import nn
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 
-from forge_ugc.capture.assignments import Assignments
+from forge_ugc.capture.assignments import Assignments, sharing
+from forge_ugc.capture.shared_buffers import merge_buffers
 from forge_ugc.capture.structure import Flattener, Structure, unflatten
 from forge_ugc.errors import CaptureError, ForgeError
 
@@ -21,6 +21,11 @@ _HERE = str(Path(__file__).parent)
 _TORCH = str(Path(torch.__file__).parent)
 
 _CAUSES = (
+    (
+        ("expected compiled_fn to be graphmodule",),
+        "it writes to a buffer that shares memory with other buffers (aliased states)",
+        "give each buffer a tensor of its own, or make them views of one buffer that holds it all",
+    ),
     (
         ("data-dependent", "data dependent", "guard on data", "is_nonzero", "local_scalar_dense"),
         "it branches on, or takes a size from, values of a tensor (data-dependent control flow)",
@@ -55,10 +60,11 @@ class FlatModule(nn.Module):
         self.module = module
         # `keep` takes the output's nesting out: torch.export restores a module's own attributes.
         self._structure, self._call, self._keep = structure, call, keep
+        self._sharing = sharing(module)
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
-        flattener, assignments = Flattener(merge=True), Assignments(self.module)
+        flattener, assignments = Flattener(merge=True), Assignments(self.module, self._sharing)
         try:
             with assignments.watched():
                 returned = self._call(self.module, unflatten(self._structure, tensors))
@@ -81,7 +87,7 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
             warnings.filterwarnings("ignore", "`isinstance\\(treespec, LeafSpec", FutureWarning)
             exported = torch.export.export(flat, tuple(tensors), strict=False)
             if _needs_retrace(exported):
-                _merge_shared(exported)
+                merge_buffers(exported)
                 exported = exported.run_decompositions({})
     except ForgeError:
         raise
@@ -107,25 +113,6 @@ def _needs_retrace(exported: ExportedProgram) -> bool:
             if getattr(node.target, "__module__", "").startswith("torch._functorch"):
                 return True
     return False
-
-
-def _merge_shared(exported: ExportedProgram) -> None:
-    """Give a buffer of several names one: torch.export cannot retrace writes to the others."""
-    specs = exported.graph_signature.input_specs
-    nodes = {n.name: n for n in exported.graph.find_nodes(op="placeholder")}
-    first: dict[int, fx.Node] = {}
-    for spec in list(specs):
-        tensor = exported.state_dict.get(str(spec.target))
-        if spec.kind is not InputKind.BUFFER or tensor is None:
-            continue
-        node = nodes[spec.arg.name]
-        kept = first.setdefault(id(tensor), node)
-        if kept is not node:
-            node.replace_all_uses_with(kept)
-            exported.graph.erase_node(node)
-            specs.remove(spec)
-            del exported.state_dict[str(spec.target)]
-    exported.graph_module.recompile()
 
 
 def _explain(module: nn.Module, error: Exception) -> CaptureError:
