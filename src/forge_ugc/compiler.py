@@ -21,7 +21,7 @@ from forge_ugc.capture import CapturedGraph, capture
 from forge_ugc.capture.serialize import interface_from_json, interface_to_json
 from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
-from forge_ugc.errors import ForgeError, InputError, OptionError
+from forge_ugc.errors import ForgeError, OptionError
 from forge_ugc.lowering import Lowered, lower
 from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
@@ -132,30 +132,15 @@ def compile(
         options: see `Options`.
 
     Raises:
-        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError, InputError:
-            each says what failed, where, and what to do.
+        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError: each says
+            what failed, where, and what to do.
     """
-    _check_kinds(module, args, options)
-    return compile_module(module, args, kwargs or {}, target=target, options=options)
-
-
-def _check_kinds(module: object, args: object, options: object) -> None:
-    """Refuse what is easily taken for a module, for the tuple of arguments or for options."""
-    if not isinstance(module, nn.Module):
-        raise InputError(
-            f"the model is a {type(module).__name__}, expected a torch.nn.Module",
-            fix="put a function into the forward of a module; of an ExportedProgram take .module()",
-        )
-    if not isinstance(args, tuple | list):
-        raise InputError(
-            f"the example arguments are a {type(args).__name__}, expected a tuple",
-            fix="compile(module, (x,)), or compile(module, kwargs={...}) for named arguments",
-        )
     if not isinstance(options, Options | None):
         raise OptionError(
             f"options is a {type(options).__name__}, expected Options",
             fix="options=forge_ugc.Options(max_rounds=2)",
         )
+    return compile_module(module, args, kwargs or {}, target=target, options=options)
 
 
 def compile_module(

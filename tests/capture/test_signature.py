@@ -80,7 +80,7 @@ def test_unknown_and_doubled_arguments():
     sig = signature(X)
     assert refusal(sig, X, y=X).startswith("the model's forward has no argument 'y'")
     assert refusal(sig, X, x=X).startswith("argument 'x' is given twice")
-    assert refusal(sig, X, None, X).startswith("1 positional arguments too many")
+    assert refusal(sig, X, None, X).startswith("1 positional argument too many")
 
 
 def test_a_constant_that_changed():

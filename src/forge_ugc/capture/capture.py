@@ -95,7 +95,7 @@ def _check_call(module: object, args: object, kwargs: object) -> None:
     if not isinstance(module, nn.Module):
         raise CaptureError(
             f"compile takes an nn.Module, this is a {type(module).__name__}",
-            fix="put the function into the forward of a module",
+            fix="put a function into the forward of a module; of an ExportedProgram take .module()",
         )
     if not isinstance(args, tuple | list):
         raise CaptureError(

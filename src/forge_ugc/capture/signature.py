@@ -188,7 +188,8 @@ def bind(
         elif p.name in named:
             _keep(bound, p, named.pop(p.name), always=False)
     if rest:
-        raise InputError(f"{len(rest)} positional arguments too many")
+        plural = "" if len(rest) == 1 else "s"
+        raise InputError(f"{len(rest)} positional argument{plural} too many")
     if named:
         raise InputError(f"the model's forward has no argument {sorted(named)[0]!r}")
     return bound
