@@ -1,0 +1,48 @@
+"""Imports between packages run one way, as docs/architecture.md says."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "forge_ugc"
+LOW = {"npuir", "ops"}
+ALLOWED = {
+    "npuir": set(),
+    "ops": {"npuir"},
+    "capture": LOW,
+    "passes": LOW | {"options"},
+    "schedule": LOW,
+    "backends": LOW,
+    "artifact": LOW,
+    "lowering": LOW | {"capture", "passes", "backends"},
+    "report": {"passes", "result"},
+    "loaders": set(),
+    "evaluation": set(),
+}
+
+
+def imported(file):
+    """Dotted names of our modules that a file imports, inside functions too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (name.split(".")[1:] for name in names if name.startswith("forge_ugc."))
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_a_package_imports_only_those_below_it(package):
+    allowed = ALLOWED[package] | {package, "errors"}
+    files = list((SOURCE / package).rglob("*.py"))
+    assert files
+    wrong = {(str(f.relative_to(SOURCE)), n[0]) for f in files for n in imported(f)}
+    assert {(f, n) for f, n in wrong if n not in allowed} == set()
+
+
+def test_no_backend_imports_another():
+    folders = {f.parent.name for f in (SOURCE / "backends").glob("*/backend.py")}
+    for name in folders:
+        for file in (SOURCE / "backends" / name).rglob("*.py"):
+            used = {n[1] for n in imported(file) if n[0] == "backends" and len(n) > 1}
+            assert not used & (folders - {name}), file
