@@ -14,6 +14,7 @@ from torch._ops import OpOverload
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind
 
 from forge_ugc.capture.assertions import tensorize_assertions
+from forge_ugc.capture.complex_numbers import tensorize_complex
 from forge_ugc.capture.export import FlatModule, run_export
 from forge_ugc.capture.higher_order import inline_higher_order
 from forge_ugc.capture.signature import Signature, bind, parameters_of
@@ -81,6 +82,7 @@ def capture(
     graph_module = exported.graph_module
     inline_higher_order(graph_module)
     tensorize_assertions(graph_module)
+    tensorize_complex(graph_module)
     stores = _lift(
         graph_module, exported.graph_signature, _tensors_of(exported), names, share_states
     )
