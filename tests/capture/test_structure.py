@@ -128,7 +128,8 @@ def test_an_opaque_object_is_named_with_its_path():
 
 
 def test_named_tuples_and_sizes_come_back_as_tuples():
-    value = {"pair": Pair(torch.ones(1), None), "size": torch.Size([2, 3])}
+    top = torch.ones(3).topk(2)
+    value = {"pair": Pair(torch.ones(1), None), "size": torch.Size([2, 3]), "top": top}
     flattener = Flattener(merge=False)
     written = json.loads(json.dumps(structure_to_json(flattener.walk(value, "out"))))
     back = unflatten(structure_from_json(written), flattener.tensors)
@@ -137,6 +138,8 @@ def test_named_tuples_and_sizes_come_back_as_tuples():
     assert back["pair"].left is value["pair"].left
     assert back["size"] == value["size"]
     assert type(back["size"]) is torch.Size
+    assert type(back["top"]) is type(top)
+    assert back["top"].indices is top.indices
 
 
 def test_fields_that_are_no_names_are_damage():

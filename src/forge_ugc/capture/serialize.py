@@ -11,7 +11,14 @@ from typing import Any, cast
 import torch
 
 from forge_ugc.capture.signature import Parameter, Signature
-from forge_ugc.capture.structure import Container, StaticLeaf, Structure, TensorLeaf, leaves
+from forge_ugc.capture.structure import (
+    Container,
+    StaticLeaf,
+    Structure,
+    TensorLeaf,
+    is_torch_tuple,
+    leaves,
+)
 from forge_ugc.errors import ArtifactError
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import DType, TensorType
@@ -23,6 +30,8 @@ _BUILTIN: dict[tuple[str, str], type[Any]] = {
     ("list", "builtins.list"): list, ("tuple", "builtins.tuple"): tuple,
     ("dict", "builtins.dict"): dict, ("dict", "collections.OrderedDict"): OrderedDict,
     ("tuple", "torch.Size"): torch.Size,
+    **{("tuple", f"torch.return_types.{c.__name__}"): c
+       for c in vars(torch.return_types).values() if isinstance(c, type) and is_torch_tuple(c)},
 }  # fmt: skip
 _MAX_DEPTH = 64
 
@@ -72,6 +81,8 @@ def _structure(data: Json, known: Mapping[str, type[Any]], depth: int) -> Struct
     cls = _BUILTIN.get((kind, name)) or _class(name, known)
     if kind == "namedtuple" and cls is None:
         cls = cast(Any, namedtuple)(name.rpartition(".")[2], keys)
+    if len(keys) != getattr(cls, "n_sequence_fields", len(keys)):
+        raise ValueError(f"{name} of {len(keys)} items")
     if kind == "pytree":
         kind, cls = "dataclass", None
     return Container(kind, name, tuple(keys), items, cls)

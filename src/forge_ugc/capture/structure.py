@@ -6,7 +6,7 @@ import dataclasses
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import torch
 from torch.utils import _pytree as pytree
@@ -87,7 +87,7 @@ class Flattener:
         cls = type(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return self._many("namedtuple", value._fields, value, path, cls)
-        if cls in {list, tuple, torch.Size}:
+        if cls in {list, tuple} or is_torch_tuple(cls):
             items, kind = cast(Sequence[object], value), "list" if cls is list else "tuple"
             return self._many(kind, range(len(items)), items, path, cls)
         if dataclasses.is_dataclass(value) and isinstance(value, Mapping):
@@ -136,7 +136,7 @@ def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN
     if structure.kind == "list":
         return items
     if structure.kind == "tuple":
-        return torch.Size(items) if cls is torch.Size else tuple(items)
+        return cls(items) if is_torch_tuple(cls) else tuple(items)
     if structure.kind == "pytree" and cls is not None:
         return pytree.SUPPORTED_NODES[cls].unflatten_fn(items, cast(Any, structure.context))
     named = dict(zip(structure.keys, items, strict=True))
@@ -149,6 +149,13 @@ def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN
     if structure.kind == "dict":
         return cls(named)
     return cls(**{str(k): v for k, v in named.items()})
+
+
+def is_torch_tuple(cls: type[Any] | None) -> TypeGuard[type[Any]]:
+    """True for torch.Size and for what operators with several results return."""
+    return cls is torch.Size or (
+        cls is not None and cls.__module__ == "torch.return_types" and issubclass(cls, tuple)
+    )
 
 
 def leaves(structure: Structure, path: str = "") -> Iterator[tuple[str, TensorLeaf | StaticLeaf]]:
