@@ -264,3 +264,17 @@ def test_a_custom_operator_that_writes_to_its_arguments_is_named():
 
     with pytest.raises(CaptureError, match=r"forge_test\.increment\.default writes to its argum"):
         capture(Net(), (torch.ones(2),))
+
+
+def test_a_missing_argument_and_an_array_are_named():
+    with pytest.raises(CaptureError) as caught:
+        capture(nn.Linear(2, 2))
+    assert str(caught.value) == (
+        "argument 'input' of the model's forward is missing\n"
+        "  fix: add it to args, or to kwargs as 'input'"
+    )
+    with pytest.raises(CaptureError) as caught:
+        capture(nn.Linear(2, 2), (torch.ones(1, 2).numpy(),))
+    assert str(caught.value) == (
+        "argument.input is a numpy.ndarray\n  fix: convert it with torch.from_numpy"
+    )

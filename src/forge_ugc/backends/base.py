@@ -16,6 +16,7 @@ from forge_ugc.errors import BackendUnavailableError, InternalError, OptionError
 from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
+from forge_ugc.plugins import load_plugins
 
 _REGISTRY: dict[str, type[Backend]] = {}
 _T = TypeVar("_T", bound="type[Backend]")
@@ -116,6 +117,7 @@ def _load_all() -> None:
     for module in pkgutil.iter_modules(package.__path__):
         if module.ispkg:
             importlib.import_module(f"forge_ugc.backends.{module.name}.backend")
+    load_plugins()
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from torch import fx, nn
 from torch._ops import OpOverload
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind
 
+from forge_ugc.capture.arguments import caller, check_call, check_required
 from forge_ugc.capture.assertions import tensorize_assertions
 from forge_ugc.capture.complex_numbers import tensorize_complex
 from forge_ugc.capture.export import FlatModule, run_export
@@ -70,14 +71,16 @@ def capture(
     Raises:
         CaptureError: the model cannot be one graph; names module path, source line and way out.
     """
-    _check_call(module, args, kwargs)
+    check_call(module, args, kwargs)
     parameters = parameters_of(module.forward)
     flattener = Flattener(merge=False)
-    structure = flattener.walk(bind(parameters, args, kwargs or {}), "argument")
+    bound = bind(parameters, args, kwargs or {})
+    check_required(module.forward, bound)
+    structure = flattener.walk(bound, "argument")
     tensors = _separate([_example(t) for t in flattener.tensors])
     names = _leaf_names(structure, len(tensors))
     outputs: list[Structure] = []
-    flat = FlatModule(module, structure, _caller(parameters), outputs.append)
+    flat = FlatModule(module, structure, caller(parameters), outputs.append)
     exported = run_export(flat, tensors)
     graph_module = exported.graph_module
     inline_higher_order(graph_module)
@@ -91,45 +94,6 @@ def capture(
     counts = Counter(str(t) if isinstance(t, OpOverload) else t.__name__ for t in called)
     signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
     return CapturedGraph(graph_module, signature, outputs[-1], stores, dict(counts))
-
-
-def _check_call(module: object, args: object, kwargs: object) -> None:
-    if not isinstance(module, nn.Module):
-        raise CaptureError(
-            f"compile takes an nn.Module, this is a {type(module).__name__}",
-            fix="put a function into the forward of a module; of an ExportedProgram take .module()",
-        )
-    if not isinstance(args, tuple | list):
-        raise CaptureError(
-            f"args is a {type(args).__name__}, expected a tuple of the positional arguments",
-            fix="write compile(module, (x,)), and pass named arguments as kwargs={...}",
-        )
-    if kwargs is not None and not isinstance(kwargs, Mapping):
-        raise CaptureError(
-            f"kwargs is a {type(kwargs).__name__}, expected a dict of the named arguments"
-        )
-
-
-def _caller(parameters: Sequence[Any]) -> Callable[[nn.Module, object], object]:
-    """Calls a module by position up to the first argument left out, by name from there."""
-
-    def call(module: nn.Module, bound: object) -> object:
-        positional: list[object] = []
-        named = dict(cast(Mapping[str, Any], bound))
-        gap = False
-        for p in parameters:
-            if p.name not in named:
-                gap = True
-                continue
-            if p.kind == "VAR_POSITIONAL":
-                positional.extend(named.pop(p.name))
-            elif p.kind == "VAR_KEYWORD":
-                named.update(named.pop(p.name))
-            elif p.kind.startswith("POSITIONAL") and not gap:
-                positional.append(named.pop(p.name))
-        return module(*positional, **named)
-
-    return call
 
 
 def _example(tensor: torch.Tensor) -> torch.Tensor:

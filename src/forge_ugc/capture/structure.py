@@ -100,6 +100,10 @@ class Flattener:
             return self._many("dataclass", fields, [getattr(value, f) for f in fields], path, cls)
         if isinstance(value, Mapping) and all(isinstance(k, str | int) for k in value):
             return self._many("dict", tuple(value), tuple(value.values()), path, cls)
+        if cls.__module__ == "numpy":
+            raise CaptureError(
+                f"{path} is a numpy.{cls.__qualname__}", fix="convert it with torch.from_numpy"
+            )
         raise CaptureError(
             f"{path} is a {cls.__module__}.{cls.__qualname__}, whose tensors cannot be seen",
             fix="pass and return tensors, numbers, None and containers of them (for a transformers "

@@ -18,6 +18,7 @@ from forge_ugc.npuir.instruction import SourceLocation
 from forge_ugc.options import Options
 from forge_ugc.passes.graph import calls, location
 from forge_ugc.passes.text import operator_of
+from forge_ugc.plugins import load_plugins
 
 _REGISTRY: dict[str, type[GraphPass]] = {}
 _T = TypeVar("_T", bound="type[GraphPass]")
@@ -176,6 +177,7 @@ def _load_all() -> None:
     package = importlib.import_module("forge_ugc.passes")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"forge_ugc.passes.{module.name}")
+    load_plugins()
 
 
 def build(names: Sequence[str]) -> list[GraphPass]:

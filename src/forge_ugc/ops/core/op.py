@@ -18,6 +18,7 @@ from torch._ops import OpOverload
 from forge_ugc.errors import InternalError, VerificationError
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.torch_types import empty, type_of
+from forge_ugc.plugins import load_plugins
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -123,6 +124,7 @@ def load_all() -> None:
     for module in pkgutil.iter_modules(package.__path__):
         if not module.ispkg:
             importlib.import_module(f"forge_ugc.ops.{module.name}")
+    load_plugins()
 
 
 def _operand_kinds(cls: type[Op]) -> list[tuple[str, str, bool]]:
