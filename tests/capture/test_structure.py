@@ -1,6 +1,7 @@
 """Nesting of inputs and outputs survives flatten and unflatten."""
 
 import json
+import pickle
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 
@@ -132,7 +133,8 @@ def test_named_tuples_and_sizes_come_back_as_tuples():
     value = {"pair": Pair(torch.ones(1), None), "size": torch.Size([2, 3]), "top": top}
     flattener = Flattener(merge=False)
     written = json.loads(json.dumps(structure_to_json(flattener.walk(value, "out"))))
-    back = unflatten(structure_from_json(written), flattener.tensors)
+    read = pickle.loads(pickle.dumps(structure_from_json(written)))
+    back = unflatten(read, flattener.tensors)
     assert type(back["pair"]).__name__ == "Pair"
     assert back["pair"] == value["pair"]
     assert back["pair"].left is value["pair"].left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from forge_ugc.capture.structure import (
     TensorLeaf,
     is_torch_tuple,
     leaves,
+    named_tuple,
 )
 from forge_ugc.errors import ArtifactError
 from forge_ugc.npuir.program import Program
@@ -80,7 +81,7 @@ def _structure(data: Json, known: Mapping[str, type[Any]], depth: int) -> Struct
     items = tuple(_structure(item, known, depth + 1) for item in data["items"])
     cls = _BUILTIN.get((kind, name)) or _class(name, known)
     if kind == "namedtuple" and cls is None:
-        cls = cast(Any, namedtuple)(name.rpartition(".")[2], keys)
+        named_tuple(name, tuple(keys))  # raises if these are no names of fields
     if len(keys) != getattr(cls, "n_sequence_fields", len(keys)):
         raise ValueError(f"{name} of {len(keys)} items")
     if kind == "pytree":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
 import torch
@@ -146,6 +147,8 @@ def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN
     named = dict(zip(structure.keys, items, strict=True))
     if structure.kind == "dict" and (cls is None or cls is dict):
         return named
+    if structure.kind == "namedtuple" and cls is None:
+        return named_tuple(structure.type_name, structure.keys)(*items)
     if cls is None:
         record = Record((str(k), v) for k, v in named.items())
         record.type_name = structure.type_name
@@ -153,6 +156,16 @@ def unflatten(structure: Structure, tensors: Sequence[Any]) -> Any:  # noqa: ANN
     if structure.kind == "dict":
         return cls(named)
     return cls(**{str(k): v for k, v in named.items()})
+
+
+@lru_cache(maxsize=256)
+def named_tuple(name: str, keys: tuple[str | int, ...]) -> type[Any]:
+    """A stand-in for a class of which name and fields are known.
+
+    Raises:
+        ValueError: the keys are no names of fields.
+    """
+    return cast(type[Any], cast(Any, namedtuple)(name.rpartition(".")[2], keys))
 
 
 def is_torch_tuple(cls: type[Any] | None) -> TypeGuard[type[Any]]:
