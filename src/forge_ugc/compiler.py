@@ -22,7 +22,7 @@ from forge_ugc.capture.serialize import interface_from_json, interface_to_json
 from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
 from forge_ugc.errors import ForgeError, OptionError
-from forge_ugc.lowering import Lowered, lower
+from forge_ugc.lowering import lower
 from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
 from forge_ugc.npuir.program import Program
@@ -196,7 +196,7 @@ def compile_captured(
         verify(program, infer)
     with clock("backend"):
         executable = backend.compile(program, lowered.tensors)
-    result = _result(captured, program, lowered, clock, pipeline, order_stats, buffer_stats)
+    result = _result(captured, program, clock, pipeline, order_stats, buffer_stats, executable)
     return CompiledModel(
         program, lowered.tensors, captured.signature, captured.output, executable, result
     )
@@ -265,16 +265,15 @@ def _dump(options: Options, stage: str, program: Program) -> None:
 
 
 def _result(
-    captured: CapturedGraph, program: Program, lowered: Lowered, clock: _Clock,
-    pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats,
+    captured: CapturedGraph, program: Program, clock: _Clock,
+    pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats, executable: Executable,
 ) -> CompilationResult:  # fmt: skip
     after = Counter(map(operator_of, calls(captured.graph_module.graph)))
-    held = Counter(i.opcode for i in program.instructions if not i.is_view)
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
         captured_operators=dict(captured.nodes_by_operator), optimized_operators=dict(after),
         pipeline=pipeline,
         instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
-        host_instructions=dict(held), buffers=buffers, schedule=order,
+        host_instructions=dict(executable.host_instructions), buffers=buffers, schedule=order,
         constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
     )  # fmt: skip

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from forge_ugc.backends import registered
+from forge_ugc.backends.host import HostExecutable
 from forge_ugc.backends.host_steps import has_cpu_kernel, out_variant, view_of
 from forge_ugc.capture import capture
 from forge_ugc.capture.structure import unflatten
@@ -198,3 +199,16 @@ def test_a_write_by_strides_counts_from_its_tensor_not_from_the_arena():
 
     x = torch.randn(3, 4)
     assert torch.equal(build(Net(), x)(x), forward(x))
+
+
+def test_instructions_through_pytorch_are_counted_and_those_of_own_kernels_are_not():
+    class Mine(HostExecutable):
+        def steps(self, instruction):
+            return [] if instruction.opcode == "aten.tanh.default" else super().steps(instruction)
+
+    lowered = lower(capture(Chain(), (torch.randn(3, 8),)), registered()["cpu"], "Net")
+    program, _ = allocate(lowered.program)
+    counts = {"aten.linear.default": 4, "aten.tanh.default": 4, "aten.add.Tensor": 4}
+    assert HostExecutable(program, lowered.tensors).host_instructions == counts
+    del counts["aten.tanh.default"]
+    assert Mine(program, lowered.tensors).host_instructions == counts

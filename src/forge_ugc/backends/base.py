@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import ClassVar, TypeVar
 
 import torch
@@ -43,7 +44,13 @@ class No:
 
 
 class Executable(ABC):
-    """A program made ready to run."""
+    """A program made ready to run.
+
+    Attributes:
+        host_instructions: how many instructions run through PyTorch operators, by opcode.
+    """
+
+    host_instructions: Mapping[str, int] = MappingProxyType({})
 
     @abstractmethod
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -53,6 +53,7 @@ class HostExecutable(Executable):
         self._by_reg = {r.reg: r for r in program.results()}
         self._dynamic = {i.reg for i in program.inputs}
         self._dynamic |= {r.reg for r in program.results() if isinstance(r.place, External)}
+        self.host_instructions: Counter[str] = Counter()
         self._steps = [s for i in program.instructions for s in self.steps(i)]
         self._frames: deque[Frame] = deque()
         self._lock = threading.Lock() if program.states else None
@@ -179,6 +180,7 @@ class HostExecutable(Executable):
                 for r in instruction.results
                 if self._roots[r.reg].base in self._dynamic
             ]
+        self.host_instructions[instruction.opcode] += 1
         overload = overload_of(instruction.opcode)
         call = REPLACED.get(overload, overload)
         args, kwargs = unbind(overload, instruction.operands, instruction.attributes)
