@@ -1,5 +1,6 @@
 """torch.compile(backend="forge_ugc"): graph breaks, changing sizes, weights and states."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,26 @@ def test_a_changed_or_replaced_weight_is_noticed():
         assert torch.equal(fn(x), module(x))
         module.weight.data = torch.zeros(4, 4)
         assert torch.equal(fn(x), module(x))
+
+
+def test_a_weight_that_takes_the_address_of_the_one_it_replaces_is_noticed():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(300, 200))
+
+        def forward(self, x):
+            return x @ (self.w * 2)  # folded: the program does not keep `w` itself alive
+
+    module = Net()
+    fn = compiled(module)
+    x = torch.ones(1, 300)
+    with torch.no_grad():
+        for value in range(6):
+            del module.w
+            gc.collect()
+            module.w = nn.Parameter(torch.full((300, 200), float(value)))
+            assert torch.equal(fn(x), module(x))
 
 
 def test_buffers_of_the_module_are_written_in_place():

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import torch
 from torch import fx, nn
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from forge_ugc.errors import CaptureError, OptionError
 from forge_ugc.options import Options
@@ -117,19 +118,25 @@ class _Specializer:
         self._target, self._options = target, options
         self._programs: OrderedDict[object, Callable[..., Any]] = OrderedDict()
         self._seen: tuple[object, ...] = ()
+        self._storages: list[StorageWeakRef] = []
         self._written: frozenset[int] = frozenset()
 
-    def __call__(self, *inputs: object) -> Any:  # noqa: ANN401 - what the graph returns
+    def __call__(self, *inputs: Any) -> Any:  # noqa: ANN401 - what the graph returns
         seen = self._identity(inputs)
         if seen != self._seen:
             self._programs.clear()
             self._seen = seen
+            # A weak reference lets the memory go, but keeps the storage's identity from being
+            # given to another one, so that `seen` cannot match weights that came later.
+            self._storages = [StorageWeakRef(inputs[i].untyped_storage()) for i in self._static]
         rest = [
             x.item() if i in self._numbers and isinstance(x, torch.Tensor) else _plain(x)
             for i, x in enumerate(inputs)
             if i not in self._static
         ]
-        key = tuple((tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else x for x in rest)
+        key = tuple(
+            (tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else (type(x), x) for x in rest
+        )
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._compile(inputs, rest)
@@ -141,7 +148,11 @@ class _Specializer:
     def _identity(self, inputs: Sequence[Any]) -> tuple[object, ...]:
         """Changes whenever a weight is replaced or written to by someone else."""
         return tuple(
-            (inputs[i].data_ptr(), None if i in self._written else inputs[i]._version)
+            (
+                inputs[i].untyped_storage()._cdata,
+                inputs[i].data_ptr(),
+                None if i in self._written else inputs[i]._version,
+            )
             for i in self._static
         )
 
