@@ -1,10 +1,13 @@
 """Host execution on the arena: aliasing, states, modes, threads."""
 
+import contextlib
+import gc
 import threading
 
 import pytest
 import torch
 from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from forge_ugc.backends import registered
 from forge_ugc.backends.host import HostExecutable
@@ -164,6 +167,51 @@ def test_many_threads_share_one_executable():
     for t in threads:
         t.join()
     assert wrong == []
+
+
+def test_the_default_device_of_the_caller_does_not_matter():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x.view(torch.int32).cumsum(0) + 1
+
+    x = torch.randn(6)
+    call = build(Net(), x)
+    with torch.device("meta"):
+        got = call(x)
+    assert torch.equal(got, Net()(x))
+
+
+def test_an_input_whose_place_in_its_storage_does_not_fit_a_view_is_refused():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x.view(torch.float32) + 1
+
+    base = torch.randn(10).bfloat16()
+    call = build(Net(), base[:8].clone())
+    assert torch.equal(call(base[2:]), Net()(base[2:]))
+    with pytest.raises(InputError) as error:
+        call(base[1:9])
+    assert str(error.value) == (
+        "an input starts at byte 2 of its storage, and the program views it as f32\n"
+        "  why: elements of f32 begin at multiples of 4 bytes\n"
+        "  fix: pass a copy of the input: x.clone()"
+    )
+
+
+def test_no_call_leaves_its_tensors_behind():
+    class Net(nn.Module):
+        def forward(self, x, index):
+            return x.view(-1)[index] + 1, x.view(2, 3)
+
+    call = build(Net(), torch.randn(6), torch.tensor([0]))
+    for index in (1, 7):  # the second call raises on its way
+        x = torch.randn(6)
+        storage = StorageWeakRef(x.untyped_storage())
+        with contextlib.suppress(IndexError):
+            call(x, torch.tensor([index]))
+        del x
+        gc.collect()
+        assert storage.expired()
 
 
 def test_out_variants_have_the_same_arguments():

@@ -48,17 +48,17 @@ class HostExecutable(Executable):
         self._types = program.types()
         self._roots = program.roots()
         self._fixed = self._bind_fixed(tensors)
-        size = max((ref.id for ref in self._types if isinstance(ref, Reg)), default=-1) + 1
-        self._size = size
-        self._by_reg = {r.reg: r for r in program.results()}
-        self._dynamic = {i.reg for i in program.inputs}
+        self._registers = 1 + max((r.id for r in self._types if isinstance(r, Reg)), default=-1)
+        self._position = {d.reg: i for i, d in enumerate(program.inputs)}
+        self._dynamic = set(self._position)
         self._dynamic |= {r.reg for r in program.results() if isinstance(r.place, External)}
         self.host_instructions: Counter[str] = Counter()
         self._steps = [s for i in program.instructions for s in self.steps(i)]
         self._frames: deque[Frame] = deque()
         self._lock = threading.Lock() if program.states else None
-        self._written = [i for i, d in enumerate(program.inputs)
-                         if any(s.target == d.reg for s in program.stores)]  # fmt: skip
+        self._written = [self._position[s.target] for s in program.stores
+                         if isinstance(s.target, Reg)]  # fmt: skip
+        self._fixed_storages = {_storage(t) for t in self._fixed.values()} if self._written else ()
         self._volatile = [r.id for r in self._types if isinstance(r, Reg)
                           and self._roots[r].base in self._dynamic]  # fmt: skip
 
@@ -75,13 +75,18 @@ class HostExecutable(Executable):
             return self._run(inputs)
 
     def _run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        try:
-            frame = self._frames.pop()
-        except IndexError:
-            frame = self._new_frame()
-        values = frame.values
-        # Whatever mode the caller is in, the program runs as it was compiled.
-        with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
+        # Whatever mode the caller is in, default device included, the program runs as compiled.
+        with (
+            torch.inference_mode(False),
+            torch.no_grad(),
+            torch.autocast("cpu", enabled=False),
+            torch._C.DisableTorchFunction(),
+        ):
+            try:
+                frame = self._frames.pop()
+            except IndexError:
+                frame = self._new_frame()
+            values = frame.values
             for declared, tensor in zip(self._program.inputs, inputs, strict=True):
                 values[declared.reg.id] = in_layout(tensor, declared.type)
             for step in self._steps:
@@ -108,16 +113,16 @@ class HostExecutable(Executable):
         targets = [
             self._fixed[s.target]
             if isinstance(s.target, State)
-            else inputs[self._input_position(s.target)]
+            else inputs[self._position[s.target]]
             for s in stores
         ]
-        written = {t.untyped_storage()._cdata for t in targets}
+        written = {_storage(t) for t in targets}
 
         def taken(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor.clone() if tensor.untyped_storage()._cdata in written else tensor
+            return tensor.clone() if _storage(tensor) in written else tensor
 
         outputs = [
-            tensor if self._is_input(ref) else taken(tensor)
+            tensor if ref in self._position else taken(tensor)
             for ref, tensor in zip(self._program.outputs, outputs, strict=True)
         ]
         stored = [taken(self._read(values, s.value)) for s in stores]
@@ -127,15 +132,9 @@ class HostExecutable(Executable):
         return outputs
 
     def _output(self, values: Values, inputs: Sequence[torch.Tensor], ref: Ref) -> torch.Tensor:
-        if self._is_input(ref):
-            return inputs[self._input_position(cast(Reg, ref))]
+        if isinstance(ref, Reg) and ref in self._position:
+            return inputs[self._position[ref]]
         return self._read(values, ref)
-
-    def _is_input(self, ref: Ref) -> bool:
-        return isinstance(ref, Reg) and ref not in self._by_reg
-
-    def _input_position(self, reg: Reg) -> int:
-        return next(i for i, d in enumerate(self._program.inputs) if d.reg == reg)
 
     def _read(self, values: Values, ref: Ref) -> torch.Tensor:
         if isinstance(ref, Reg):
@@ -154,10 +153,9 @@ class HostExecutable(Executable):
             fixed[State(state.name)] = tensors[state.name]
         return fixed
 
-    @torch.inference_mode(False)
     def _new_frame(self) -> Frame:
         arena = torch.empty(self._program.arena_bytes or 0, dtype=torch.uint8)
-        values: Values = [None] * self._size
+        values: Values = [None] * self._registers
         for result in self._program.results():
             if isinstance(result.place, Slot):
                 values[result.reg.id] = view_of(arena, result.place.offset_bytes, result.type)
@@ -207,10 +205,9 @@ class HostExecutable(Executable):
         return run
 
     def _refuse_overlap(self, inputs: Sequence[torch.Tensor]) -> None:
-        fixed = {t.untyped_storage()._cdata for t in self._fixed.values()}
         for i in self._written:
             name = self._program.inputs[i].name
-            if inputs[i].untyped_storage()._cdata in fixed:
+            if _storage(inputs[i]) in self._fixed_storages:
                 raise InputError(
                     f"input {name!r} shares memory with a constant of the program, which writes it",
                     fix="pass a copy",
@@ -222,3 +219,8 @@ class HostExecutable(Executable):
                         f"alias), and the program writes to {name!r} in place",
                         fix="pass copies, or compile a model that does not write to its inputs",
                     )
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    """The identity of a tensor's memory, for as long as the tensor lives."""
+    return int(tensor.untyped_storage()._cdata)

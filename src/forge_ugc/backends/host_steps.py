@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from torch._ops import OpOverload
 
+from forge_ugc.errors import InputError
 from forge_ugc.npuir.instruction import Const, External, Ref, Reg, Result, State
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.op import load_all
@@ -119,13 +120,25 @@ REPLACED: Mapping[OpOverload, Callable[..., Any]] = {
 
 
 def view_of(base: torch.Tensor, offset_bytes: int, kind: TensorType) -> torch.Tensor:
-    """A tensor of type `kind` on base's memory, `offset_bytes` after base's first element."""
+    """A tensor of type `kind` on base's memory, `offset_bytes` after base's first element.
+
+    Raises:
+        InputError: the view's elements would not be aligned, which only a caller's tensor, lying
+            anywhere in its storage, can lead to.
+    """
     dtype = to_torch(kind.dtype)
     size = kind.dtype.size_bytes
     start = base.storage_offset() * base.element_size() + offset_bytes
+    if start % size:
+        raise InputError(
+            f"an input starts at byte {base.storage_offset() * base.element_size()} of its storage,"
+            f" and the program views it as {kind.dtype.value}",
+            why=f"elements of {kind.dtype.value} begin at multiples of {size} bytes",
+            fix="pass a copy of the input: x.clone()",
+        )
     if dtype == base.dtype:
         return base.as_strided(kind.shape, kind.strides, start // size)
-    view = torch.empty(0, dtype=dtype)
+    view = torch.empty(0, dtype=dtype, device=base.device)
     return view.set_(base.untyped_storage(), start // size, kind.shape, kind.strides)
 
 

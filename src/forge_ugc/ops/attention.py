@@ -124,8 +124,10 @@ class Attention(Op):
 @lru_cache(maxsize=16)
 def band(length: int, keys: int, left: int | None, right: int | None) -> torch.Tensor:
     """Which of `keys` keys each of `length` queries sees: bool[length, keys], not to be written."""
-    offset = torch.arange(keys)[None, :] - torch.arange(length)[:, None]
-    visible = torch.ones(length, keys, dtype=torch.bool)
+    # On the cpu whatever the caller's default device is: the result is kept.
+    row, column = torch.arange(length, device="cpu"), torch.arange(keys, device="cpu")
+    offset = column[None, :] - row[:, None]
+    visible = torch.ones(length, keys, dtype=torch.bool, device="cpu")
     if left is not None:
         visible &= offset >= -left
     if right is not None:
