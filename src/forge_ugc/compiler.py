@@ -261,7 +261,7 @@ class _Clock:
 def _dump(options: Options, stage: str, program: Program) -> None:
     if options.dump_ir is not None:
         options.dump_ir.mkdir(parents=True, exist_ok=True)
-        (options.dump_ir / f"{stage}.npuir").write_text(print_program(program))
+        (options.dump_ir / f"{stage}.npuir").write_text(print_program(program), encoding="utf-8")
 
 
 def _result(

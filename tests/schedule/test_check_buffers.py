@@ -33,12 +33,11 @@ TEXT = """npuir.program @p target(cpu) {
 
 
 def changed(program: Program, reg: int, change: Callable[[Result], Result]) -> Program:
-    return program.with_instructions(
-        tuple(
-            i.with_results(tuple(change(r) if r.reg.id == reg else r for r in i.results))
-            for i in program.instructions
-        )
+    instructions = tuple(
+        i.with_results(tuple(change(r) if r.reg.id == reg else r for r in i.results))
+        for i in program.instructions
     )
+    return replace(program, instructions=instructions)
 
 
 def at(place: Slot | External | None) -> Callable[[Result], Result]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ PROGRAM = parse_program(TEXT)
 
 
 def order(*positions: int, program: Program = PROGRAM) -> Program:
-    return program.with_instructions(tuple(program.instructions[i] for i in positions))
+    return replace(program, instructions=tuple(program.instructions[i] for i in positions))
 
 
 def test_legal_orders_pass() -> None:

@@ -177,12 +177,7 @@ class _Lowering:
         for kind, offset in described:
             reg = self.new_reg(kind)
             self.root[reg] = self.root[base]
-            size = (
-                self.types[base].dtype.size_bytes
-                if kind.dtype is self.types[base].dtype
-                else kind.dtype.size_bytes
-            )
-            results.append(Result(reg, kind, ViewOf(base, offset * size)))
+            results.append(Result(reg, kind, ViewOf(base, offset * kind.dtype.size_bytes)))
         self.append(node, tuple(results), opcode, operands, attributes)
         refs = tuple(r.reg for r in results)
         return refs if isinstance(node_type(node), tuple) else refs[0]
@@ -236,19 +231,19 @@ class _Lowering:
         placeholders = {
             n.name: self.value[n] for n in self.module.graph.nodes if n.op == "placeholder"
         }
-        fqn = {str(n.target): self.value[n] for n in self.module.graph.nodes if is_state(n)}
-        targets: list[Ref] = []
-        for t in stores:
-            found = placeholders[t.name] if t.kind == "input" else fqn.get(t.name)
-            targets.append(cast(Ref, found if found is not None else State(t.name)))
-        overwritten = set(targets)
+        states = {str(n.target): self.value[n] for n in self.module.graph.nodes if is_state(n)}
+        targets = [
+            cast("Reg | State", (placeholders if t.kind == "input" else states)[t.name])
+            for t in stores
+        ]
+        overwritten: set[Ref] = set(targets)
         finished: list[Store] = []
         for target, value in zip(targets, stored, strict=True):
             if value == target:
                 continue
             if self.root[value] in overwritten:
                 value = self.copy(output, value)
-            finished.append(Store(cast("Reg | State", target), value))
+            finished.append(Store(target, value))
         written_back = {s.value: s.target for s in finished if isinstance(s.target, Reg)}
         outputs: list[Ref] = []
         for value in user:

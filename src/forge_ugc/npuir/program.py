@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from forge_ugc.npuir.instruction import Const, Instruction, Ref, Reg, Result, State, ViewOf
 from forge_ugc.npuir.types import TensorType
@@ -69,10 +69,6 @@ class Program:
         from forge_ugc.npuir.printer import print_program
 
         return print_program(self, locations=False)
-
-    def with_instructions(self, instructions: tuple[Instruction, ...]) -> Program:
-        """The same program with other instructions."""
-        return replace(self, instructions=instructions)
 
     def results(self) -> Iterator[Result]:
         """Every result of every instruction in program order."""

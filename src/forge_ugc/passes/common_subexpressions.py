@@ -13,13 +13,9 @@ from forge_ugc.ops.core.schema import parameters
 from forge_ugc.options import Options
 from forge_ugc.passes.base import Fired, GraphPass, NearMiss, PassResult, graph_pass
 from forge_ugc.passes.core.aliasing import Aliases
-from forge_ugc.passes.core.arguments import hashable
+from forge_ugc.passes.core.arguments import hashable, is_uninitialized
 from forge_ugc.passes.graph import constant_of, is_state, location
 from forge_ugc.passes.replacing import is_pure
-
-_UNDEFINED = frozenset({
-    "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided",
-})  # fmt: skip
 
 
 @graph_pass("common-subexpressions")
@@ -69,7 +65,7 @@ def _key(node: fx.Node) -> object:
     target = node.target
     if not isinstance(target, OpOverload):
         return (target, _value(node.args), _value(tuple(node.kwargs.items())))
-    if target._opname in _UNDEFINED:
+    if is_uninitialized(node):
         return None
     given = tuple(
         _value(node.args[i] if i < len(node.args) else node.kwargs.get(name, default))

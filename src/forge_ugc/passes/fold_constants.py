@@ -25,6 +25,7 @@ from forge_ugc.passes.graph import (
     aten,
     constant_of,
     emit,
+    inherit_source,
     location,
     tensor_type,
 )
@@ -103,9 +104,7 @@ class FoldConstants(GraphPass):
         constant.meta["origin"] = self.name
         small = shared.untyped_storage().nbytes() <= options.fold_limit_bytes
         constant.meta["folded"] = owner.op != "get_attr" and small
-        for key in ("stack_trace", "nn_module_stack"):
-            if key in node.meta:
-                constant.meta[key] = node.meta[key]
+        inherit_source(constant, node)
         return constant
 
 

@@ -8,11 +8,9 @@ from typing import ClassVar, cast
 
 import torch
 from torch import fx
-from torch._ops import OpOverload
 
 from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.attention import Attention
-from forge_ugc.ops.core.schema import parameters
 from forge_ugc.ops.core.torch_types import to_torch
 from forge_ugc.passes.attention.band import Band
 from forge_ugc.passes.attention.einsum import EinsumToMatmul
@@ -28,6 +26,7 @@ from forge_ugc.passes.attention.scores import (
 from forge_ugc.passes.attention.steps import NEVER, Add, Fill, Frame, Mask, Step
 from forge_ugc.passes.attention.weights import Weighted, weighted_values
 from forge_ugc.passes.base import No, Rewrite, RewritePass, graph_pass
+from forge_ugc.passes.core.arguments import bound
 from forge_ugc.passes.graph import aten, emit, is_call, tensor_type
 from forge_ugc.passes.replacing import erase_dead, replace
 
@@ -104,7 +103,7 @@ class FuseScaledDotProductAttention(_Fusion):
     anchors = (aten.scaled_dot_product_attention.default,)
 
     def apply(self, node: fx.Node) -> fx.Node | No | None:
-        arguments = _arguments(node)
+        arguments = bound(node)
         q, k, v = (cast(fx.Node, arguments[name]) for name in ("query", "key", "value"))
         rank = typed(q).rank
         if arguments["dropout_p"] != 0.0:
@@ -194,13 +193,6 @@ class FuseAttention(RewritePass):
     """
 
     rewrites = (EinsumToMatmul, FuseScaledDotProductAttention, FuseSoftmaxChain)
-
-
-def _arguments(node: fx.Node) -> dict[str, object]:
-    """Every argument by name, defaults included."""
-    rows = parameters(cast(OpOverload, node.target))
-    given = dict(zip((row[0] for row in rows), node.args, strict=False))
-    return {row[0]: row[2] for row in rows} | given | node.kwargs
 
 
 def _frame(result: TensorType, keys: int, fold: tuple[int, int] | None) -> Frame:

@@ -98,13 +98,17 @@ def emit(
     named = dict(kwargs or {}) if isinstance(target, OpOverload) else target.attributes()
     with anchor.graph.inserting_before(anchor):
         node = anchor.graph.call_function(overload, tuple(args), named)
-    source = origin or anchor
-    for key in ("stack_trace", "nn_module_stack"):
-        if key in source.meta:
-            node.meta[key] = source.meta[key]
+    inherit_source(node, origin or anchor)
     node.meta["origin"] = by
     node.meta["type"] = infer_call(overload, args, named) if kind is None else kind
     return node
+
+
+def inherit_source(node: fx.Node, origin: fx.Node) -> None:
+    """Let `location(node)` be that of `origin`."""
+    for key in ("stack_trace", "nn_module_stack"):
+        if key in origin.meta:
+            node.meta[key] = origin.meta[key]
 
 
 def infer_call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Iterable
 from typing import cast
 
@@ -30,9 +31,9 @@ def replace(old: fx.Node, new: fx.Node) -> None:
 
 def retype(nodes: Iterable[fx.Node]) -> None:
     """Infer the types of these calls anew, and of their users as long as types change."""
-    queue = list(nodes)
+    queue = deque(nodes)
     while queue:
-        node = queue.pop(0)
+        node = queue.popleft()
         if node.op != "call_function":
             continue
         kind = _infer(node)

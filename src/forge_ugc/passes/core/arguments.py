@@ -10,6 +10,10 @@ from torch._ops import OpOverload
 
 from forge_ugc.ops.core.schema import parameters
 
+_UNINITIALIZED = frozenset({
+    "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided",
+})  # fmt: skip
+
 
 def overload_called(node: fx.Node) -> OpOverload | None:
     """The PyTorch operator that a node calls; None for inputs, constants and `getitem`."""
@@ -20,6 +24,11 @@ def operator_name(node: fx.Node) -> str:
     """`add` for `aten.add.Tensor`; empty for anything but an ATen call."""
     target = node.target
     return target._opname if isinstance(target, OpOverload) and target.namespace == "aten" else ""
+
+
+def is_uninitialized(node: fx.Node) -> bool:
+    """True for a call whose result is memory as it was found: two such results are never equal."""
+    return operator_name(node) in _UNINITIALIZED
 
 
 def bound(node: fx.Node) -> dict[str, object]:

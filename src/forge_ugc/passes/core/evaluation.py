@@ -13,16 +13,13 @@ from torch._ops import OpOverload
 
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.passes.core.aliasing import Aliases, root
-from forge_ugc.passes.core.arguments import operator_name
+from forge_ugc.passes.core.arguments import is_uninitialized, operator_name
 from forge_ugc.passes.graph import constant_of, node_type, tensor_type
 from forge_ugc.passes.replacing import is_pure
 
 LIVE_LIMIT_BYTES = 1 << 30
 """Memory that intermediate values of one evaluation may take at a time."""
 
-_UNDEFINED = frozenset({
-    "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided",
-})  # fmt: skip
 _NAMESPACES = frozenset({"aten", "prims", "forge"})
 
 
@@ -184,7 +181,7 @@ def _unstorable(node: fx.Node, aliases: Aliases) -> str | None:
     from a constant, and views of that memory stay views of the copy.
     """
     kind = tensor_type(node)
-    if kind is None or operator_name(node) in _UNDEFINED:
+    if kind is None or is_uninitialized(node):
         return ""
     owner = root(node)
     if owner.op == "get_attr" or not aliases.is_visible(node):

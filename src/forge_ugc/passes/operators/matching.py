@@ -13,7 +13,15 @@ from forge_ugc.errors import VerificationError
 from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.core.op import Op
 from forge_ugc.passes.base import No
-from forge_ugc.passes.graph import aten, constant_of, emit, is_call, node_type, tensor_type
+from forge_ugc.passes.graph import (
+    aten,
+    constant_of,
+    emit,
+    inherit_source,
+    is_call,
+    node_type,
+    tensor_type,
+)
 from forge_ugc.passes.replacing import replace
 
 Pair = tuple[object, object]
@@ -163,8 +171,7 @@ def take(source: fx.Node, index: int, anchor: fx.Node) -> fx.Node:
     """Result `index` of an operator with several, read just before `anchor`."""
     with anchor.graph.inserting_before(anchor):
         node = anchor.graph.call_function(operator.getitem, (source, index))
-    for key in ("stack_trace", "nn_module_stack", "origin"):
-        if key in source.meta:
-            node.meta[key] = source.meta[key]
+    inherit_source(node, source)
+    node.meta["origin"] = source.meta["origin"]
     node.meta["type"] = cast(tuple[TensorType, ...], node_type(source))[index]
     return node
