@@ -1,5 +1,6 @@
 #include "kernels/registry.h"
 
+#include "kernels/linear/linear.h"
 #include "kernels/rms_norm/rms_norm.h"
 
 namespace forge {
@@ -14,6 +15,8 @@ KernelEntry entry(std::string_view op, std::span<const KernelRow<Function>> tabl
 
 }  // namespace
 
-std::vector<KernelEntry> kernel_registry() { return {entry("rms_norm", rms_norm_f32_table())}; }
+std::vector<KernelEntry> kernel_registry() {
+  return {entry("linear", linear_f32_table()), entry("rms_norm", rms_norm_f32_table())};
+}
 
 }  // namespace forge

@@ -9,6 +9,9 @@ CALLS = {
     "cpu_isa": lambda: native.cpu_isa(),
     "isa_cap": lambda: native.isa_cap(),
     "kernel_table": lambda: native.kernel_table(),
+    "linear_pack": lambda: native.linear_pack(),
+    "linear": lambda: native.linear(None, None, out=None),
+    "gated_linear": lambda: native.gated_linear(None, None, None, out=None),
     "rms_norm": lambda: native.rms_norm(None, None, 0.0, out=None),
 }
 

@@ -1,0 +1,11 @@
+// The parts that make up the extension module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace forge {
+
+void bind_linear(nanobind::module_& m);
+void bind_rms_norm(nanobind::module_& m);
+
+}  // namespace forge
