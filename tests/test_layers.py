@@ -19,7 +19,20 @@ ALLOWED = {
     "report": {"passes", "result"},
     "loaders": set(),
     "evaluation": set(),
-}
+    "errors": set(),
+    "options": set(),
+    "plugins": set(),
+    "native": {"_native"},
+    "result": {"passes", "schedule"},
+    "compiler": LOW | {
+        "artifact", "backends", "capture", "lowering", "options", "passes", "report", "result",
+        "schedule",
+    },
+    "dynamo": {"compiler", "options"},
+    "inspection": {"backends", "compiler", "passes"},
+}  # fmt: skip
+TOP = {"__init__", "cli"}
+"""May import anything, and nothing below imports them."""
 
 
 def imported(file):
@@ -31,13 +44,32 @@ def imported(file):
         yield from (name.split(".")[1:] for name in names if name.startswith("forge_ugc."))
 
 
+def files_of(name):
+    return list((SOURCE / name).rglob("*.py")) or [SOURCE / f"{name}.py"]
+
+
+def test_every_package_has_its_layer():
+    found = {path.stem for path in SOURCE.iterdir() if path.is_dir() or path.suffix == ".py"}
+    assert found - {"__pycache__"} == set(ALLOWED) | TOP
+
+
 @pytest.mark.parametrize("package", ALLOWED)
 def test_a_package_imports_only_those_below_it(package):
     allowed = ALLOWED[package] | {package, "errors", "plugins"}
-    files = list((SOURCE / package).rglob("*.py"))
-    assert files
-    wrong = {(str(f.relative_to(SOURCE)), n[0]) for f in files for n in imported(f)}
-    assert {(f, n) for f, n in wrong if n not in allowed} == set()
+    used = {(str(f.relative_to(SOURCE)), n[0]) for f in files_of(package) for n in imported(f)}
+    assert {(f, n) for f, n in used if n not in allowed} == set()
+
+
+def test_no_two_packages_import_each_other():
+    pairs = {(a, b) for a, below in ALLOWED.items() for b in below}
+    assert {(a, b) for a, b in pairs if (b, a) in pairs} == set()
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_are_absolute(package):
+    for file in files_of(package):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), file
 
 
 def test_no_backend_imports_another():
