@@ -169,6 +169,39 @@ def test_many_threads_share_one_executable():
     assert wrong == []
 
 
+def test_a_written_input_may_require_gradients():
+    class Net(nn.Module):
+        def forward(self, x):
+            x.add_(1)
+            return x * 2
+
+    call = build(Net(), torch.zeros(2))
+    x = torch.zeros(2, requires_grad=True)
+    with torch.no_grad():
+        assert call(x).tolist() == [2, 2]
+    assert x.tolist() == [1, 1]
+    assert x.is_leaf
+
+
+def test_a_call_that_raises_writes_nothing():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x, index):
+            self.calls.add_(1)
+            x.add_(1)
+            return x[index] + self.calls
+
+    call = build(Net(), torch.zeros(2), torch.tensor([0]))
+    x = torch.zeros(2)
+    with pytest.raises(IndexError):
+        call(x, torch.tensor([2]))
+    assert x.tolist() == [0, 0]
+    assert call(x, torch.tensor([1])).tolist() == [2]
+
+
 def test_the_default_device_of_the_caller_does_not_matter():
     class Net(nn.Module):
         def forward(self, x):

@@ -57,7 +57,8 @@ class Executable(ABC):
         """The program's outputs for flat inputs of the declared types. Safe from many threads.
 
         States and stored inputs are written in place. An output that is an input or a constant of
-        the program is that very tensor; any other is new memory of its own.
+        the program is that very tensor; any other is new memory of its own. If an instruction
+        raises, nothing has been written.
         """
 
 

@@ -127,8 +127,9 @@ class HostExecutable(Executable):
         ]
         stored = [taken(self._read(values, s.value)) for s in stores]
         for target, value in zip(targets, stored, strict=True):
+            # inference_mode(False) switches gradients on, even inside no_grad: hence detach.
             with torch.inference_mode(target.is_inference()):
-                target.copy_(value)
+                target.detach().copy_(value)
         return outputs
 
     def _output(self, values: Values, inputs: Sequence[torch.Tensor], ref: Ref) -> torch.Tensor:
