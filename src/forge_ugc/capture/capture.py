@@ -19,6 +19,7 @@ from forge_ugc.capture.complex_numbers import tensorize_complex
 from forge_ugc.capture.export import FlatModule, run_export
 from forge_ugc.capture.higher_order import inline_higher_order
 from forge_ugc.capture.signature import Signature, bind, parameters_of
+from forge_ugc.capture.source_lines import source_line
 from forge_ugc.capture.structure import Flattener, Structure, TensorLeaf, leaves
 from forge_ugc.errors import CaptureError
 from forge_ugc.ops.core.torch_types import type_of
@@ -239,7 +240,7 @@ def _typed(value: object, node: fx.Node) -> object:
         if any(isinstance(s, torch.SymInt) for s in value.shape):
             raise CaptureError(
                 f"the size of a result of {node.target} depends on values (data-dependent shape)",
-                where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1].strip(),
+                where=source_line(node),
                 fix="keep the full size and mask instead: torch.where in place of x[mask]",
             )
         return type_of(value)
@@ -248,7 +249,7 @@ def _typed(value: object, node: fx.Node) -> object:
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         raise CaptureError(
             f"{node.target} turns a tensor into a Python number (data-dependent)",
-            where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1].strip(),
+            where=source_line(node),
             fix="keep it a tensor: drop .item(), .tolist() and int(tensor)",
         )
     return None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import FrameType, TracebackType
 
 import torch
 from torch import nn
@@ -14,11 +11,9 @@ from torch.export import ExportedProgram
 
 from forge_ugc.capture.assignments import Assignments, sharing
 from forge_ugc.capture.shared_buffers import merge_buffers
+from forge_ugc.capture.source_lines import failing_line
 from forge_ugc.capture.structure import Flattener, Structure, unflatten
 from forge_ugc.errors import CaptureError, ForgeError
-
-_HERE = str(Path(__file__).parent)
-_TORCH = str(Path(torch.__file__).parent)
 
 _CAUSES = (
     (
@@ -116,7 +111,7 @@ def _needs_retrace(exported: ExportedProgram) -> bool:
 
 
 def _explain(module: nn.Module, error: Exception) -> CaptureError:
-    where = _place(module, error)
+    where = failing_line(module, error)
     text = str(error)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     low = f"{type(error).__name__} {text}".lower()
@@ -131,34 +126,3 @@ def _explain(module: nn.Module, error: Exception) -> CaptureError:
         fix="call the model eagerly with these arguments; if that works, simplify the named line, "
         "or use torch.compile(model, backend='forge_ugc'), which compiles around such places",
     )
-
-
-def _place(module: nn.Module, error: BaseException) -> str:
-    """`model.layers.0 (file.py:41: source)`: the innermost frame of the user's own code."""
-    names = {id(m): name for name, m in module.named_modules()}
-    path, line = "", ""
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        for frame, number in _frames(current.__traceback__):
-            file = frame.f_code.co_filename
-            owner = id(frame.f_locals.get("self"))
-            if owner in names:
-                path = names[owner] or type(module).__name__
-            if not file.startswith((_TORCH, _HERE, "<")):
-                source = traceback.extract_tb(current.__traceback__, limit=None)
-                code = next(
-                    (s.line for s in source if s.filename == file and s.lineno == number), ""
-                )
-                line = f"{file}:{number}: {code}"
-        current = current.__cause__ or current.__context__
-    return f"{path or type(module).__name__} ({line})" if line else path or type(module).__name__
-
-
-def _frames(tb: TracebackType | None) -> list[tuple[FrameType, int]]:
-    rows = []
-    while tb is not None:
-        rows.append((tb.tb_frame, tb.tb_lineno))
-        tb = tb.tb_next
-    return rows

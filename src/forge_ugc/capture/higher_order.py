@@ -9,6 +9,7 @@ import torch
 from torch import fx
 
 from forge_ugc.capture.guarding import guard
+from forge_ugc.capture.source_lines import source_line
 from forge_ugc.errors import CaptureError
 from forge_ugc.ops.core.schema import has_effect, is_random
 
@@ -45,7 +46,7 @@ def _inline(graph_module: fx.GraphModule, node: fx.Node) -> None:
         if enabled:
             raise CaptureError(
                 "the model switches autocast on inside its forward",
-                where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1],
+                where=_line(graph_module, node),
                 why="the precision of a region would be decided while the program runs",
                 fix="convert the module with .to(dtype), or compile it without the autocast block",
             )
@@ -55,17 +56,25 @@ def _inline(graph_module: fx.GraphModule, node: fx.Node) -> None:
     elif name.startswith("auto_functionalized"):
         raise CaptureError(
             f"the custom operator {node.args[0]} writes to its arguments (mutation)",
-            where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1],
+            where=_line(graph_module, node),
             why="programs are functional, and its results without the write are not known",
             fix="register an operator that returns new tensors, and copy them where they belong",
         )
     else:
         raise CaptureError(
             f"the higher-order operator {name} has no dataflow form",
-            where=str(node.meta.get("stack_trace", "")).strip().rsplit("\n", 1)[-1],
+            where=_line(graph_module, node),
             fix="unroll the loop in Python, or call the model through torch.compile("
             "backend='forge_ugc')",
         )
+
+
+def _line(graph_module: fx.GraphModule, node: fx.Node) -> str:
+    """The source line of a region: its own, or the first one inside, since torch drops some."""
+    bodies = [getattr(graph_module, str(arg.target)) for arg in node.all_input_nodes
+              if arg.op == "get_attr"]  # fmt: skip
+    inner = [n for body in bodies if isinstance(body, fx.GraphModule) for n in body.graph.nodes]
+    return next(filter(None, map(source_line, [node, *inner])), "")
 
 
 def _inline_cond(graph_module: fx.GraphModule, node: fx.Node) -> None:
