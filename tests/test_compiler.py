@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -205,3 +206,11 @@ def test_an_explanation_as_text(block):
         line.startswith("linear: linear -> linear  [up (torch/nn/modules/linear.py:")
         for line in shown
     )
+
+
+def test_several_threads_may_compile_at_once():
+    module, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval(), torch.randn(2, 4)
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda _: forge_ugc.compile(module, (x,))(x), range(6)))
+    with torch.no_grad():
+        assert all(torch.equal(got, module(x)) for got in found)

@@ -1,5 +1,6 @@
 """Errors of capture name file, line and source of the user's code."""
 
+import contextlib
 import linecache
 
 import pytest
@@ -26,7 +27,13 @@ class Raises(nn.Module):
         return x.numpy() + 1
 
 
-@pytest.mark.parametrize("module", [Selects, Casts, Raises])
+class RaisesInPython(nn.Module):
+    def forward(self, x):
+        with contextlib.closing(3):
+            return x
+
+
+@pytest.mark.parametrize("module", [Selects, Casts, Raises, RaisesInPython])
 def test_where_is_a_line_of_this_file(module):
     with pytest.raises(CaptureError) as caught:
         capture(module(), (torch.ones(3, 3),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from forge_ugc.capture.source_lines import source_line
 from forge_ugc.capture.structure import Flattener, Structure, TensorLeaf, leaves
 from forge_ugc.errors import CaptureError
 from forge_ugc.ops.core.torch_types import type_of
+
+# torch.export keeps its tracing modes in globals. Reentrant: a module may compile in its forward.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ def capture(
 ) -> CapturedGraph:
     """Capture `module(*args, **kwargs)` for inference; neither module nor arguments are changed.
 
+    Safe to call from several threads, which take turns.
+
     Args:
         module: any `nn.Module` on the cpu; its mode (train or eval) is kept as it is.
         args, kwargs: example arguments. Tensors become inputs, everything else is fixed.
@@ -82,7 +88,8 @@ def capture(
     names = _leaf_names(structure, len(tensors))
     outputs: list[Structure] = []
     flat = FlatModule(module, structure, caller(parameters), outputs.append)
-    exported = run_export(flat, tensors)
+    with _ONE_AT_A_TIME:
+        exported = run_export(flat, tensors)
     graph_module = exported.graph_module
     inline_higher_order(graph_module)
     tensorize_assertions(graph_module)
