@@ -10,6 +10,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from forge_ugc.capture.assignments import Assignments, sharing
+from forge_ugc.capture.attributes import Attributes, Kept, refuse_kept
 from forge_ugc.capture.shared_buffers import merge_buffers
 from forge_ugc.capture.source_lines import failing_line
 from forge_ugc.capture.structure import Flattener, Structure, unflatten
@@ -56,15 +57,19 @@ class FlatModule(nn.Module):
         # `keep` takes the output's nesting out: torch.export restores a module's own attributes.
         self._structure, self._call, self._keep = structure, call, keep
         self._sharing = sharing(module)
+        self.kept = Kept()
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
         flattener, assignments = Flattener(merge=True), Assignments(self.module, self._sharing)
+        attributes = Attributes(self.module)
         try:
             with assignments.watched():
                 returned = self._call(self.module, unflatten(self._structure, tensors))
             self._keep(flattener.walk(returned, "output"))
-            return tuple(assignments.settle(flattener.tensors))
+            kept = attributes.kept()
+            self.kept.paths = tuple(kept)
+            return tuple(assignments.settle([*flattener.tensors, *kept.values()]))
         except Exception as error:
             # Under any other type torch.export prints the half-made graph before it passes it on.
             raise _ModelFailed from error
@@ -81,6 +86,7 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
             # torch.export deep-copies its own tree specs, and warns its user about it.
             warnings.filterwarnings("ignore", "`isinstance\\(treespec, LeafSpec", FutureWarning)
             exported = torch.export.export(flat, tuple(tensors), strict=False)
+            refuse_kept(exported, flat.kept.paths)
             if _needs_retrace(exported):
                 merge_buffers(exported)
                 exported = exported.run_decompositions({})
