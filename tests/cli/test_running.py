@@ -60,6 +60,16 @@ def test_options_that_contradict_each_other(forge, artifact):
     assert "shape:gpt2 has no tokenizer" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["target null", "tokens 8", "dtype bf16", "seed 1", "layers 2"])
+def test_what_was_settled_at_compilation_is_refused_for_an_artifact(forge, artifact, option):
+    result = forge("run", artifact, *f"--{option}".split(), exit_code=1)
+    assert result.stderr == (
+        f"OptionError: --{option} does not apply to a .forge file\n"
+        "  why: the file holds one compiled program with its weights\n"
+        "  fix: leave it out, or compile the model again with it\n"
+    )
+
+
 @pytest.mark.slow
 def test_text_of_smollm2_from_model_and_artifact(forge, tmp_path):
     words = ("--prompt", "The capital of France is", "--max-new-tokens", "3")

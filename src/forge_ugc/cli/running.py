@@ -57,6 +57,7 @@ def run(
     if models.is_artifact(model):
         if check:
             raise OptionError("--check needs the model, not a .forge file", fix="name the model")
+        _refuse_for_artifacts(target=target, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
         import forge_ugc
 
         with working(f"loading {model}"):
@@ -72,6 +73,17 @@ def run(
         document = _call(loaded, compiled, inputs, output, check, quiet=json)
     if json:
         emit_json(document)
+
+
+def _refuse_for_artifacts(**given: object) -> None:
+    """Raise if an option was given that was settled when the file was compiled."""
+    for name, value in given.items():
+        if value not in (None, 0, "cpu"):  # the defaults
+            raise OptionError(
+                f"--{name} {value} does not apply to a .forge file",
+                why="the file holds one compiled program with its weights",
+                fix="leave it out, or compile the model again with it",
+            )
 
 
 class _Wanted:
