@@ -135,7 +135,7 @@ class _Specializer:
             if i not in self._static
         ]
         key = tuple(
-            (tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else (type(x), x) for x in rest
+            (tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else repr(x) for x in rest
         )
         program = self._programs.get(key)
         if program is None:

@@ -1,5 +1,7 @@
 """Calls are matched against the compiled signature, and refused with both signatures."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -113,3 +115,17 @@ def test_a_default_before_spread_arguments_keeps_its_place():
 def test_none_is_not_a_default_that_python_alone_can_hold():
     parameters = parameters_of(lambda x, size=(1, 2), scale=None: None)
     assert bind(parameters, (1,), {"size": None, "scale": None}) == {"x": 1, "size": None}
+
+
+@pytest.mark.parametrize("default", [0.0, None])
+def test_minus_zero_is_not_zero_and_nan_is_itself(default):
+    class Net(nn.Module):
+        def forward(self, x, a=default):
+            return x / a
+
+    zero = capture(Net(), (torch.ones(1), 0.0)).signature
+    zero.flatten((torch.ones(1), 0.0), {})
+    with pytest.raises(InputError):
+        zero.flatten((torch.ones(1), -0.0), {})
+    nan = capture(Net(), (torch.ones(1), math.nan)).signature
+    nan.flatten((torch.ones(1), -math.nan), {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -197,14 +196,13 @@ def bind(
 
 def _keep(bound: dict[str, object], p: Parameter, value: object, *, always: bool) -> None:
     default = not always and not p.required and not isinstance(value, torch.Tensor)
-    if not (default and type(value) is type(p.default) and value == p.default):
+    if not (default and _same_static(value, p.default)):
         bound[p.name] = value
 
 
 def _same_static(want: object, got: object) -> bool:
-    if isinstance(want, float) and isinstance(got, float) and math.isnan(want):
-        return math.isnan(got)
-    return type(want) is type(got) and want == got
+    """By `repr`, which tells -0.0 from 0.0, and under which NaN is itself."""
+    return type(want) is type(got) and repr(want) == repr(got)
 
 
 def _typed(tensor: torch.Tensor) -> str:
