@@ -18,7 +18,8 @@ from benchmarks.core.measurement import Ask, Measurement, Subject
 _SUITES = {"handed": "Cases", "arch": "Architectures"}
 _ENGINES = ("forge", "forge-torch-compile")
 _ASKS = {
-    "handed": Ask("all cases pass", at_least=1.0), "arch": Ask("all architectures", at_least=1.0)
+    "handed": Ask("all cases that apply", at_least=1.0),
+    "arch": Ask("all architectures", at_least=1.0),
 }  # fmt: skip
 # ../shared/cases/RESULTS.md, measured with the same torch and transformers: (total, passes).
 _OTHERS = {
@@ -83,8 +84,9 @@ def _totals(
     row = Subject(table, engine)
     yield row.measure("passed", "count", counts["pass"])
     yield row.measure("of", "count", len(found))
-    passed = counts["pass"] / len(found)
-    yield row.measure("share", "share", passed, ask=ask)
+    # Where an engine has no such facility the case says n/a: torch.compile saves no files.
+    applicable = len(found) - counts["n/a"]
+    yield row.measure("share", "share", counts["pass"] / applicable, ask=ask)
     refused = sum(case["status"] == "pass" and "refused" in case["reason"] for case in found)
     yield row.measure("clear refusals", "count", refused)
     for status in ("fail", "error", "crash", "timeout", "n/a"):
