@@ -91,3 +91,17 @@ def test_single_layers_of_other_modules_are_a_near_miss(fuse):
     assert ran.reasons("merged-linear") == [
         "the other linear layers over this input belong to other modules"
     ]
+
+
+def test_a_single_layer_of_another_module_before_them_does_not_keep_layers_apart(fuse):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.router = nn.Sequential(nn.Linear(8, 4))
+            self.block = Block()
+
+        def forward(self, x):
+            return self.router(x), self.block(x)
+
+    ran = fuse(Net(), X)
+    assert ran.rules["merged-linear"] == 1

@@ -32,13 +32,13 @@ class MergedLinears(Rewrite):
             return None
         calls = [c for u in own.x.users if (c := linear_call(u)) is not None and c.x is own.x]
         parallel = [c for c in calls if c.is_plain and _is_constant(c)]
-        if len(parallel) < 2 or any(c.node < node for c in parallel):
-            return None
         home = _parent(node)
         group = sorted((c for c in parallel if _parent(c.node) == home), key=lambda c: c.node)
-        if len(group) < 2:
-            return No("the other linear layers over this input belong to other modules")
-        return _merge(group)
+        if len(group) > 1 and group[0].node is node:
+            return _merge(group)
+        if len(group) > 1 or len(parallel) < 2 or any(c.node < node for c in parallel):
+            return None  # not the first, which speaks for all
+        return No("the other linear layers over this input belong to other modules")
 
 
 def _is_constant(call: LinearCall) -> bool:
