@@ -62,10 +62,6 @@ class HostExecutable(Executable):
         self._volatile = [r.id for r in self._types if isinstance(r, Reg)
                           and self._roots[r].base in self._dynamic]  # fmt: skip
 
-    def state(self, name: str) -> torch.Tensor:
-        """The live tensor of a state."""
-        return self._fixed[State(name)]
-
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         if self._written:
             self._refuse_overlap(inputs)
