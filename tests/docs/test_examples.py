@@ -21,7 +21,18 @@ from forge_ugc.ops.core.op import registered
 
 TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
 OVERLAY = """
-import importlib, pathlib, runpy, sys
+import importlib, importlib.util, pathlib, runpy, sys
+
+class Overlay:
+    # An editable install maps module names to files by itself, whatever a package's __path__ says.
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        place = pathlib.Path("src", *name.split(".")).resolve()
+        if place.with_suffix(".py").is_file():
+            return importlib.util.spec_from_file_location(name, place.with_suffix(".py"))
+        return None
+
+sys.meta_path.insert(0, Overlay)
 for part in ("passes", "ops", "backends"):
     added = pathlib.Path("src/forge_ugc", part).resolve()
     importlib.import_module(f"forge_ugc.{part}").__path__.insert(0, str(added))
