@@ -9,6 +9,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from benchmarks.core.benchmark import Benchmark, Settings, SkippedError, benchmark
@@ -45,11 +47,13 @@ class Cases(Benchmark):
         folder = Path(os.environ.get("FORGE_CASES", ROOT.parent / "shared" / "cases"))
         if not (folder / "run.py").is_file():
             raise SkippedError(f"there is no {folder / 'run.py'}; FORGE_CASES names the folder")
+        only = ["--only", "gelus", "--only", "distilbert"] if settings.quick else []
         for suite, table in _SUITES.items():
-            for engine in _ENGINES:
-                only = ["--only", "gelus", "--only", "distilbert"] if settings.quick else []
-                found = _run(settings, folder, engine, suite, only)
-                yield from _totals(table, engine, found, _ASKS[suite])
+            runs = [partial(_run, settings, folder, engine, suite, only) for engine in _ENGINES]
+            with ThreadPoolExecutor(len(runs)) as side_by_side:  # nothing here is timed
+                found = [run.result() for run in [side_by_side.submit(run) for run in runs]]
+            for engine, cases in zip(_ENGINES, found, strict=True):
+                yield from _totals(table, engine, cases, _ASKS[suite])
             total, passes = _OTHERS[suite]
             for engine, passed in passes.items():
                 row = Subject(table, engine)
