@@ -6,6 +6,5 @@
 namespace forge {
 
 void bind_linear(nanobind::module_& m);
-void bind_rms_norm(nanobind::module_& m);
 
 }  // namespace forge

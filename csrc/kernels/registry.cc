@@ -1,22 +1,28 @@
 #include "kernels/registry.h"
 
-#include "kernels/linear/linear.h"
-#include "kernels/rms_norm/rms_norm.h"
-
 namespace forge {
+
+#define FORGE_KERNEL_INFO(name) extern const Kernel name##_kernel;
+#include "kernels/all.inc"
+#undef FORGE_KERNEL_INFO
+
 namespace {
 
-template <typename Function>
-KernelEntry entry(std::string_view op, std::span<const KernelRow<Function>> table) {
-  KernelEntry made{op, {}};
-  for (const KernelRow<Function>& row : table) made.variants.push_back(row.isa);
-  return made;
-}
+constexpr const Kernel* kAll[] = {
+#define FORGE_KERNEL_INFO(name) &name##_kernel,
+#include "kernels/all.inc"
+#undef FORGE_KERNEL_INFO
+};
 
 }  // namespace
 
-std::vector<KernelEntry> kernel_registry() {
-  return {entry("linear", linear_f32_table()), entry("rms_norm", rms_norm_f32_table())};
+std::span<const Kernel* const> all_kernels() noexcept { return kAll; }
+
+const Kernel* find_kernel(std::string_view name) noexcept {
+  for (const Kernel* kernel : kAll) {
+    if (kernel->name == name) return kernel;
+  }
+  return nullptr;
 }
 
 }  // namespace forge

@@ -1,19 +1,17 @@
-// The list of all kernels of the engine with their variants.
+// The list of all kernels of the engine.
 #pragma once
 
+#include <span>
 #include <string_view>
-#include <vector>
 
-#include "runtime/cpu_features.h"
+#include "runtime/kernel.h"
 
 namespace forge {
 
-struct KernelEntry {
-  std::string_view op;
-  std::vector<Isa> variants;  // best first
-};
-
 // Everything that was compiled in, whether or not this processor runs it.
-std::vector<KernelEntry> kernel_registry();
+std::span<const Kernel* const> all_kernels() noexcept;
+
+// The kernel of that name, or null.
+const Kernel* find_kernel(std::string_view name) noexcept;
 
 }  // namespace forge

@@ -10,12 +10,16 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace forge {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"none", "avx2", "avx512", "avx512_vnni",
-                                                    "avx512_bf16"};
+constexpr std::array<std::string_view, 6> kNames = {"none",        "avx2",        "avx512",
+                                                    "avx512_vnni", "avx512_bf16", "amx"};
 
 #if defined(__x86_64__)
 
@@ -43,12 +47,24 @@ constexpr bool has_all(std::uint64_t value, std::uint64_t wanted) {
   return (value & wanted) == wanted;
 }
 
+// Asks the system for the tile registers, which it gives to a process on request alone; threads
+// that exist or start later have them too (Linux, Documentation/arch/x86/xstate.rst).
+bool request_tiles() noexcept {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 Isa detect() noexcept {
   constexpr std::uint32_t kFma = bit(12), kOsXsave = bit(27), kAvx = bit(28), kF16c = bit(29);
   constexpr std::uint32_t kAvx2 = bit(5), kBmi2 = bit(8);
   constexpr std::uint32_t kAvx512 = bit(16) | bit(17) | bit(28) | bit(30) | bit(31);
   constexpr std::uint32_t kVnni = bit(11), kBf16 = bit(5);
-  constexpr std::uint64_t kYmmState = 0x6, kZmmState = 0xe6;
+  constexpr std::uint32_t kTiles = bit(22) | bit(24) | bit(25);
+  constexpr std::uint64_t kYmmState = 0x6, kZmmState = 0xe6, kTileState = 0x60000;
 
   const CpuidRegisters basic = cpuid(1, 0), extended = cpuid(7, 0);
   if (!has_all(basic.ecx, kFma | kOsXsave | kAvx | kF16c)) return Isa::none;
@@ -58,7 +74,8 @@ Isa detect() noexcept {
   if (!has_all(extended.ecx, kVnni)) return Isa::avx512;
   // Subleaf 1 exists only if subleaf 0 says so in EAX.
   if (extended.eax < 1 || !has_all(cpuid(7, 1).eax, kBf16)) return Isa::avx512_vnni;
-  return Isa::avx512_bf16;
+  if (!has_all(saved, kTileState) || !has_all(extended.edx, kTiles)) return Isa::avx512_bf16;
+  return request_tiles() ? Isa::amx : Isa::avx512_bf16;
 }
 
 #else

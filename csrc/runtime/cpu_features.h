@@ -13,7 +13,9 @@ namespace forge {
 //   avx512       AVX-512 F, BW, CD, DQ, VL (all that Skylake-X has) on top of avx2
 //   avx512_vnni  8-bit dot products on top of avx512
 //   avx512_bf16  bfloat16 dot products on top of avx512_vnni
-enum class Isa : int { none, avx2, avx512, avx512_vnni, avx512_bf16 };
+//   amx          tiles, with bfloat16 and 8-bit products, on top of avx512_bf16; the system has
+//                granted this process their use
+enum class Isa : int { none, avx2, avx512, avx512_vnni, avx512_bf16, amx };
 
 // The name that FORGE_ISA and the Python API use.
 std::string_view isa_name(Isa isa) noexcept;

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from forge_ugc.errors import BackendUnavailableError, InputError, OptionError
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 def cpu_isa() -> tuple[str, ...]:
     """Instruction sets that this processor executes and the system enabled, best first.
 
-    The names are those of FORGE_ISA: `avx512_bf16`, `avx512_vnni`, `avx512`, `avx2` and `none`,
-    which is portable code and always the last.
+    The names are those of FORGE_ISA: `amx`, `avx512_bf16`, `avx512_vnni`, `avx512`, `avx2` and
+    `none`, which is portable code and always the last.
 
     Raises:
         BackendUnavailableError: the extension is not built.
@@ -64,24 +65,67 @@ def kernel_table() -> dict[str, tuple[str, ...]]:
     return {op: tuple(variants) for op, variants in _native.kernel_table().items()}
 
 
-def rms_norm(x: Array, w: Array | None, eps: float, *, out: Array, isa: str | None = None) -> None:
-    """Write `x / sqrt(mean(x * x, -1) + eps) * w` into `out`, computed in float32.
+def run_kernel(
+    name: str,
+    *,
+    isa: str | None = None,
+    shares: int = 1,
+    parallel: bool = False,
+    **fields: object,
+) -> None:
+    """Run one kernel on the fields of its arguments, as its `args.h` describes them.
+
+    Shapes and strides are believed: a wrong one reads or writes memory that it should not. Programs
+    are checked before they come here; this entry is for tests and benchmarks of kernels.
 
     Args:
-        x: f32[..., D] in CPU memory; elements of the last axis adjacent, the other strides free.
-        w: f32[D], or None for a weight of one.
-        eps: added to the mean of the squares.
-        out: f32 of the shape of x. May be x itself; otherwise it must not overlap x or w.
-        isa: run this variant of `kernel_table()["rms_norm"]`; None chooses the best.
+        name: a key of `kernel_table()`.
+        isa: run this variant; None chooses the best.
+        shares: computed in that many parts: one after another, or by the threads of the process
+            if `parallel`.
+        fields: tensors or addresses for pointers (None or absent for null), numbers, and lists of
+            them for arrays. `scratch` is provided.
 
     Raises:
         BackendUnavailableError: the extension is not built.
-        InputError: an argument has another dtype, shape, stride or device, or overlaps.
+        InputError: no such kernel, variant or field; a tensor of another dtype or device.
         OptionError: FORGE_ISA names no instruction set.
     """
     isa_cap()
-    with _input_errors("rms_norm", x=x, w=w, eps=eps, out=out):
-        _native.rms_norm(x, w, eps, out, isa)
+    kinds = {field: element for field, _, element, _ in _fields(name)}
+    values = {field: _plain(name, field, kinds, value) for field, value in fields.items()}
+    try:
+        _native.run_kernel(name, values, shares, parallel, isa)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+@lru_cache(maxsize=256)
+def _fields(name: str) -> list[tuple[str, str, str, int]]:
+    try:
+        return _native.kernel_fields(name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _plain(kernel: str, field: str, kinds: dict[str, str], value: object) -> object:
+    """Addresses in place of tensors."""
+    if isinstance(value, list | tuple):
+        return [_plain(kernel, field, kinds, item) for item in value]
+    if not hasattr(value, "data_ptr"):
+        return value
+    tensor = cast("torch.Tensor", value)
+    found = _ELEMENTS.get(str(tensor.dtype).removeprefix("torch."), "none")
+    wanted = kinds.get(field, "any")
+    if tensor.device.type != "cpu" or wanted not in (found, "any"):
+        raise InputError(f"{kernel}: {field} is {_describe(tensor)}, expected {wanted} on cpu")
+    return tensor.data_ptr()
+
+
+_ELEMENTS = {
+    "float32": "f32", "bfloat16": "bf16", "int8": "i8", "uint8": "u8", "bool": "u8",
+    "int32": "i32", "int64": "i64",
+}  # fmt: skip
 
 
 def linear_pack(*weights: Array, isa: str | None = None) -> PackedLinear:

@@ -10,13 +10,14 @@ import pytest
 
 from forge_ugc import native
 
-LADDER = ("avx512_bf16", "avx512_vnni", "avx512", "avx2", "none")
+LADDER = ("amx", "avx512_bf16", "avx512_vnni", "avx512", "avx2", "none")
 # What Linux calls the parts of each rung; absent if it does not save its state.
 FLAGS = {
     "avx2": {"avx2", "fma", "f16c", "bmi2"},
     "avx512": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "avx512_vnni": {"avx512_vnni"},
     "avx512_bf16": {"avx512_bf16"},
+    "amx": {"amx_tile", "amx_bf16", "amx_int8"},
 }
 
 
@@ -50,7 +51,7 @@ def test_cpu_isa_agrees_with_the_operating_system():
 
 def test_every_kernel_has_a_portable_variant_last():
     table = native.kernel_table()
-    assert "rms_norm" in table
+    assert "rms_norm_f32" in table
     for variants in table.values():
         assert variants[-1] == "none"
         assert sorted(variants, key=LADDER.index) == list(variants)
@@ -76,6 +77,6 @@ def test_unknown_forge_isa_is_an_option_error():
     assert got.returncode == 1
     assert got.stderr.endswith(
         "forge_ugc.errors.OptionError: FORGE_ISA is 'sse9', expected one of none, avx2, avx512, "
-        "avx512_vnni, avx512_bf16\n"
+        "avx512_vnni, avx512_bf16, amx\n"
         "  fix: unset FORGE_ISA, or set one of these names\n"
     )

@@ -12,7 +12,6 @@ CALLS = {
     "linear_pack": lambda: native.linear_pack(),
     "linear": lambda: native.linear(None, None, out=None),
     "gated_linear": lambda: native.gated_linear(None, None, None, out=None),
-    "rms_norm": lambda: native.rms_norm(None, None, 0.0, out=None),
 }
 
 

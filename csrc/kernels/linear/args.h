@@ -47,6 +47,13 @@ struct LinearF32 {
   std::ptrdiff_t out_stride;
 };
 
+// The functions of the engine's tables.
+#define FORGE_KERNEL(isa, name)                                         \
+  void multiply_f32_##isa(const LinearF32& args, Share share) noexcept; \
+  void pack_f32_##isa(const LinearPackF32& args, Share share) noexcept;
+#include "kernels/linear/kernels.inc"
+#undef FORGE_KERNEL
+
 // One variant. The layout of packed weights belongs to it, so the functions go together.
 struct LinearF32Kernels {
   std::size_t (*packed_bytes)(std::size_t columns, std::size_t depth) noexcept;

@@ -18,9 +18,17 @@
 #pragma once
 
 #include "kernels/linear/args.h"
+#include "runtime/kernel.h"
 #include "runtime/kernel_table.h"
 
 namespace forge {
+
+extern const Kernel linear_f32_kernel, linear_pack_f32_kernel;
+
+// Bytes of a packed matrix, enough for the layout of every variant: columns in whole vectors of
+// 16, and where elements are smaller than a float, depths in whole groups of 64 bytes.
+std::size_t linear_packed_bytes(std::size_t element_bytes, std::size_t columns,
+                                std::size_t depth) noexcept;
 
 std::span<const KernelRow<const LinearF32Kernels>> linear_f32_table() noexcept;
 

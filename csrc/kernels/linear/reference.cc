@@ -94,6 +94,10 @@ FORGE_INLINE Vec scale(Vec v, Vec power) noexcept {
 
 namespace forge {
 
+void multiply_f32_none(const LinearF32& args, Share share) noexcept { run(args, share); }
+
+void pack_f32_none(const LinearPackF32& args, Share share) noexcept { pack(args, share); }
+
 const LinearF32Kernels linear_f32_reference = {packed_bytes, pack, run};
 
 }  // namespace forge

@@ -79,6 +79,10 @@ FORGE_INLINE Vec scale(Vec v, Vec power) noexcept {
 
 namespace forge {
 
+void multiply_f32_avx2(const LinearF32& args, Share share) noexcept { run(args, share); }
+
+void pack_f32_avx2(const LinearPackF32& args, Share share) noexcept { pack(args, share); }
+
 const LinearF32Kernels linear_f32_avx2 = {packed_bytes, pack, run};
 
 }  // namespace forge

@@ -66,6 +66,10 @@ FORGE_INLINE Vec scale(Vec v, Vec power) noexcept { return _mm512_scalef_ps(v, p
 
 namespace forge {
 
+void multiply_f32_avx512(const LinearF32& args, Share share) noexcept { run(args, share); }
+
+void pack_f32_avx512(const LinearPackF32& args, Share share) noexcept { pack(args, share); }
+
 const LinearF32Kernels linear_f32_avx512 = {packed_bytes, pack, run};
 
 }  // namespace forge

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "runtime/share.h"
+
 namespace forge {
 
 // Elements of a row are adjacent; rows may be any distance apart, in elements. `out` may be `x`
@@ -19,7 +21,7 @@ struct RmsNormF32 {
   float eps;
 };
 
-using RmsNormF32Kernel = void(const RmsNormF32&) noexcept;
+using RmsNormF32Kernel = void(const RmsNormF32&, Share) noexcept;
 
 #define FORGE_KERNEL(isa, name) RmsNormF32Kernel name;
 #include "kernels/rms_norm/kernels.inc"

@@ -23,10 +23,11 @@ float sum_of_squares(const float* x, std::size_t dim) noexcept {
 
 }  // namespace
 
-void rms_norm_f32_reference(const RmsNormF32& a) noexcept {
-  const float* x = a.x;
-  float* out = a.out;
-  for (std::size_t row = 0; row < a.rows; ++row, x += a.x_stride, out += a.out_stride) {
+void rms_norm_f32_reference(const RmsNormF32& a, Share share) noexcept {
+  const Range rows = split(a.rows, share);
+  const float* x = a.x + static_cast<std::ptrdiff_t>(rows.begin) * a.x_stride;
+  float* out = a.out + static_cast<std::ptrdiff_t>(rows.begin) * a.out_stride;
+  for (std::size_t row = rows.begin; row < rows.end; ++row, x += a.x_stride, out += a.out_stride) {
     const float mean = sum_of_squares(x, a.dim) / static_cast<float>(a.dim);
     const float scale = 1.0f / std::sqrt(mean + a.eps);
     for (std::size_t i = 0; i < a.dim; ++i) {

@@ -9,10 +9,10 @@
 #include <cstddef>
 
 #include "kernels/rms_norm/args.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel.h"
 
 namespace forge {
 
-std::span<const KernelRow<RmsNormF32Kernel>> rms_norm_f32_table() noexcept;
+extern const Kernel rms_norm_f32_kernel;
 
 }  // namespace forge

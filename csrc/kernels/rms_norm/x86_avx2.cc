@@ -41,10 +41,11 @@ float reciprocal_rms(float sum, std::size_t dim, float eps) noexcept {
 
 }  // namespace
 
-void rms_norm_f32_avx2(const RmsNormF32& a) noexcept {
-  const float* x = a.x;
-  float* out = a.out;
-  for (std::size_t row = 0; row < a.rows; ++row, x += a.x_stride, out += a.out_stride) {
+void rms_norm_f32_avx2(const RmsNormF32& a, Share share) noexcept {
+  const Range rows = split(a.rows, share);
+  const float* x = a.x + static_cast<std::ptrdiff_t>(rows.begin) * a.x_stride;
+  float* out = a.out + static_cast<std::ptrdiff_t>(rows.begin) * a.out_stride;
+  for (std::size_t row = rows.begin; row < rows.end; ++row, x += a.x_stride, out += a.out_stride) {
     const __m256 scale = _mm256_set1_ps(reciprocal_rms(sum_of_squares(x, a.dim), a.dim, a.eps));
     std::size_t i = 0;
     for (; i + kWidth <= a.dim; i += kWidth) {
