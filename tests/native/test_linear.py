@@ -9,7 +9,7 @@ import torch
 
 from forge_ugc import native
 
-VARIANTS = [isa for isa in native.kernel_table()["linear"] if isa in native.cpu_isa()]
+VARIANTS = [isa for isa in native.kernel_table()["linear_f32"] if isa in native.cpu_isa()]
 ROWS = range(1, 18)
 # Around one, two and six vectors of every variant, and around one, two and three panels.
 COLUMNS = (1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 65, 79, 96, 97, 111, 145)

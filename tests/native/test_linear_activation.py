@@ -7,7 +7,7 @@ import torch
 from forge_ugc import native
 from forge_ugc.errors import InputError
 
-VARIANTS = [isa for isa in native.kernel_table()["linear"] if isa in native.cpu_isa()]
+VARIANTS = [isa for isa in native.kernel_table()["linear_f32"] if isa in native.cpu_isa()]
 # In units in the last place, as csrc/kernels/linear/linear.h promises.
 BOUND = {"none": 0, "relu": 0, "gelu": 6, "gelu_tanh": 3, "silu": 3}
 PYTORCH = {
