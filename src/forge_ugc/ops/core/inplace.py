@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from functools import lru_cache
 
-from forge_ugc.npuir.instruction import Instruction, Ref, Reg, ViewOf
+from forge_ugc.npuir.instruction import Const, Instruction, Ref, Reg, State, ViewOf
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.op import lookup
 from forge_ugc.ops.core.schema import holds_tensors, overload_of, parameters
@@ -61,30 +61,41 @@ def inplace_operands(
         return ()
     wanted = instruction.results[0].type
     found: list[Reg] = []
-    for position, operand in enumerate(instruction.operands):
+    given = _flat(instruction)
+    for position, operand in given:
         if (
             position in places
             and isinstance(operand, Reg)
             and operand not in found
             and types[operand] == wanted
             and wanted.is_dense
-            and _alone(instruction, operand, places, roots)
+            and _alone(given, operand, places, roots)
         ):
             found.append(operand)
     return tuple(found)
 
 
+def _flat(instruction: Instruction) -> list[tuple[int, object]]:
+    """Every operand with its place in the operand list; the items of a list share theirs."""
+    return [
+        (position, item)
+        for position, operand in enumerate(instruction.operands)
+        for item in (operand if isinstance(operand, tuple) else (operand,))
+    ]
+
+
 def _alone(
-    instruction: Instruction, reg: Reg, places: frozenset[int], roots: Mapping[Ref, ViewOf]
+    given: list[tuple[int, object]],
+    reg: Reg,
+    places: frozenset[int],
+    roots: Mapping[Ref, ViewOf],
 ) -> bool:
     owner = roots[reg].base
-    for position, operand in enumerate(instruction.operands):
-        if operand == reg and position in places:
-            continue
-        for item in operand if isinstance(operand, tuple) else (operand,):
-            if item in roots and roots[item].base == owner:  # type: ignore[index]
-                return False
-    return True
+    return not any(
+        isinstance(item, Reg | Const | State) and item in roots and roots[item].base == owner
+        for position, item in given
+        if not (item == reg and position in places)
+    )
 
 
 @lru_cache(maxsize=4096)
