@@ -4,10 +4,10 @@ namespace forge {
 namespace {
 
 constexpr Field kFields[] = {
-    FORGE_FIELD(RmsNormF32, x),          FORGE_FIELD(RmsNormF32, x_stride),
-    FORGE_FIELD(RmsNormF32, w),          FORGE_FIELD(RmsNormF32, out),
-    FORGE_FIELD(RmsNormF32, out_stride), FORGE_FIELD(RmsNormF32, rows),
-    FORGE_FIELD(RmsNormF32, dim),        FORGE_FIELD(RmsNormF32, eps),
+    FORGE_FIELD(RmsNorm, x),    FORGE_FIELD(RmsNorm, x_type),   FORGE_FIELD(RmsNorm, x_stride),
+    FORGE_FIELD(RmsNorm, w),    FORGE_FIELD(RmsNorm, w_type),   FORGE_FIELD(RmsNorm, weight_offset),
+    FORGE_FIELD(RmsNorm, out),  FORGE_FIELD(RmsNorm, out_type), FORGE_FIELD(RmsNorm, out_stride),
+    FORGE_FIELD(RmsNorm, rows), FORGE_FIELD(RmsNorm, dim),      FORGE_FIELD(RmsNorm, eps),
 };
 
 constexpr KernelVariant kVariants[] = {
@@ -18,6 +18,6 @@ constexpr KernelVariant kVariants[] = {
 
 }  // namespace
 
-const Kernel rms_norm_f32_kernel = {"rms_norm_f32", sizeof(RmsNormF32), kFields, kVariants};
+const Kernel rms_norm_kernel = {"rms_norm", sizeof(RmsNorm), kFields, kVariants};
 
 }  // namespace forge
