@@ -32,8 +32,8 @@ void write_pointer(std::byte* args, std::size_t offset, nb::handle value,
   if (value.is_none()) return;
   if (relocations != nullptr && nb::isinstance<nb::tuple>(value)) {
     const auto parts = nb::borrow<nb::tuple>(value);
-    relocations->push_back({offset, nb::cast<unsigned>(parts[0]), nb::cast<unsigned>(parts[1]),
-                            nb::cast<std::ptrdiff_t>(parts[2])});
+    relocations->push_back({offset, static_cast<Space>(nb::cast<unsigned>(parts[0])),
+                            nb::cast<unsigned>(parts[1]), nb::cast<std::ptrdiff_t>(parts[2])});
     return;
   }
   write(args + offset, nb::cast<std::uintptr_t>(value));
@@ -109,12 +109,13 @@ void run_kernel(const std::string& name, const nb::dict& values, unsigned shares
     KernelFunction* run;
     const void* args;
   } call{variant.run, args.data()};
-  process_pool(shares).run(
-      [](void* context, Share share, Barrier&) noexcept {
-        const auto& given = *static_cast<const Call*>(context);
-        given.run(given.args, share);
-      },
-      &call);
+  process_pool(shares, false)
+      .run(
+          [](void* context, Share share, Barrier&) noexcept {
+            const auto& given = *static_cast<const Call*>(context);
+            given.run(given.args, share);
+          },
+          &call);
 }
 
 nb::dict kernel_table() {

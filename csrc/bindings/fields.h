@@ -9,22 +9,16 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "runtime/program.h"
 
 namespace forge {
 
 namespace nb = nanobind;
 
-// An address that a program knows only when it runs: `offset` bytes into the memory `index` of a
-// space. Python writes it as a tuple (space, index, offset).
-struct Relocation {
-  std::size_t field_offset;  // of the pointer, in the arguments
-  unsigned space, index;
-  std::ptrdiff_t offset;
-};
-
 // Fills `args` (args_bytes, zeroed here) from a dict: pointers as integers, None or, if
-// `relocations` is given, tuples; arrays as lists that may be shorter than the array; names that
-// are absent are null if they are pointers, else refused. Throws ValueError or TypeError.
+// `relocations` is given, tuples (space, index, offset); arrays as lists that may be shorter than
+// the array; names that are absent are null if they are pointers, else refused. Throws ValueError
+// or TypeError.
 void fill_fields(const Kernel& kernel, const nb::dict& values, std::byte* args,
                  std::vector<Relocation>* relocations);
 

@@ -1,6 +1,7 @@
 #include "runtime/thread_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -27,6 +28,24 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) noex
     pause_briefly();
   }
   value.wait(old, std::memory_order_acquire);
+}
+
+// Binds the calling thread to one processor, where the system can and has that many.
+void pin_to(unsigned index) noexcept {
+#if defined(__linux__)
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || index-- != 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    return;
+  }
+#else
+  static_cast<void>(index);
+#endif
 }
 
 struct Pools {
@@ -64,7 +83,8 @@ void Barrier::arrive_and_wait() noexcept {
   }
 }
 
-ThreadPool::ThreadPool(unsigned count) : count_(count), inside_(count), end_(count) {
+ThreadPool::ThreadPool(unsigned count, bool pinned)
+    : count_(count), pinned_(pinned), inside_(count), end_(count) {
   workers_.reserve(count - 1);
   try {
     for (unsigned index = 1; index < count; ++index) {
@@ -96,6 +116,7 @@ void ThreadPool::run(Body body, void* context) noexcept {
 }
 
 void ThreadPool::work(unsigned index) noexcept {
+  if (pinned_) pin_to(index);
   for (std::uint32_t epoch = 0;; ++epoch) {
     wait_while(epoch_, epoch);
     if (stopping_.load(std::memory_order_acquire)) return;
@@ -104,13 +125,13 @@ void ThreadPool::work(unsigned index) noexcept {
   }
 }
 
-ThreadPool& process_pool(unsigned count) {
+ThreadPool& process_pool(unsigned count, bool pinned) {
   Pools& all = current_pools();
   const std::lock_guard<std::mutex> guard(all.guard);
   for (const std::unique_ptr<ThreadPool>& pool : all.by_count) {
-    if (pool->count() == count) return *pool;
+    if (pool->count() == count && pool->pinned() == pinned) return *pool;
   }
-  all.by_count.push_back(std::make_unique<ThreadPool>(count));
+  all.by_count.push_back(std::make_unique<ThreadPool>(count, pinned));
   return *all.by_count.back();
 }
 

@@ -34,13 +34,15 @@ class ThreadPool {
  public:
   using Body = void (*)(void* context, Share share, Barrier& barrier) noexcept;
 
-  // Throws std::system_error if the system has no more threads.
-  explicit ThreadPool(unsigned count);
+  // If `pinned`, worker i runs on the i-th processor that the process may use, which leaves the
+  // first to the caller. Throws std::system_error if the system has no more threads.
+  explicit ThreadPool(unsigned count, bool pinned = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   unsigned count() const noexcept { return count_; }
+  bool pinned() const noexcept { return pinned_; }
 
   // Calls `body` once on every thread, with shares 0 to count - 1 and a barrier for them, and
   // returns when all calls have. Callers on several threads take turns. A body must not call run.
@@ -51,6 +53,7 @@ class ThreadPool {
   void stop() noexcept;
 
   const unsigned count_;
+  const bool pinned_;
   std::mutex turn_;
   Barrier inside_, end_;
   Body body_ = nullptr;
@@ -60,9 +63,9 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-// The pool of this process with that many threads: made at first use and kept. In the child of a
-// fork, where the parent's workers do not exist, the first use makes a new one.
-// Throws std::system_error if the system has no more threads.
-ThreadPool& process_pool(unsigned count);
+// The pool of this process with that many threads, at least one: made at first use and kept. In the
+// child of a fork, where the parent's workers do not exist, the first use makes a new one. Throws
+// std::system_error if the system has no more threads.
+ThreadPool& process_pool(unsigned count, bool pinned = false);
 
 }  // namespace forge

@@ -195,14 +195,19 @@ def compile_captured(
         check_buffers(program)
         verify(program, infer)
     with clock("backend"):
-        executable = backend.compile(program, lowered.tensors)
+        executable = backend.compile(program, lowered.tensors, options)
     result = _result(captured, program, clock, pipeline, order_stats, buffer_stats, executable)
     return CompiledModel(
         program, lowered.tensors, captured.signature, captured.output, executable, result
     )
 
 
-def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> CompiledModel:
+def load(
+    path: str | Path,
+    *,
+    output_types: Sequence[type[Any]] = (),
+    options: Options | None = None,
+) -> CompiledModel:
     """Load a `.forge` file; weights are mapped from disk, no code of the file runs.
 
     Args:
@@ -210,6 +215,7 @@ def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> Compile
         output_types: classes to rebuild outputs with (`CausalLMOutputWithPast`); a class that is
             not given, and not part of an already imported transformers, becomes a `Record` with
             the same fields.
+        options: how to run it: `native`, `threads`, `pin_threads`; the others have no effect.
 
     Raises:
         ArtifactError: the file is damaged, inconsistent or of a newer version.
@@ -218,7 +224,7 @@ def load(path: str | Path, *, output_types: Sequence[type[Any]] = ()) -> Compile
     artifact = read_artifact(Path(path))
     backend = backends.get(artifact.program.target)
     signature, output = interface_from_json(artifact.extra, artifact.program, output_types)
-    executable = backend.compile(artifact.program, artifact.tensors)
+    executable = backend.compile(artifact.program, artifact.tensors, options or Options())
     return CompiledModel(artifact.program, artifact.tensors, signature, output, executable, None)
 
 
@@ -226,7 +232,7 @@ def _restore(
     text: str, tensors: Mapping[str, torch.Tensor], signature: Signature, output: Structure
 ) -> CompiledModel:
     program = parse_program(text)
-    executable = backends.get(program.target).compile(program, tensors)
+    executable = backends.get(program.target).compile(program, tensors, Options())
     return CompiledModel(program, tensors, signature, output, executable, None)
 
 

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[np.float32] | torch.Tensor
 
 
+def missing() -> str | None:
+    """Why the compiled extension cannot be loaded; None if it can."""
+    return None if _missing is None else str(_missing)
+
+
 def cpu_isa() -> tuple[str, ...]:
     """Instruction sets that this processor executes and the system enabled, best first.
 

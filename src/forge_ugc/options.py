@@ -23,6 +23,10 @@ class Options:
         fold_limit_bytes: largest computed constant that is stored in the program.
         verify_passes: run the graph before and after every pass on the example inputs.
         affinity: let the scheduler keep instructions of one device together.
+        native: let the native engine run what it has kernels for; without it every instruction
+            runs through PyTorch, bit for bit as the reference interpreter.
+        threads: of the native engine; None takes torch.get_num_threads() at compile time.
+        pin_threads: bind each worker thread to a processor of its own.
         dump_ir: folder that receives the graph after each pass and the program after each phase.
         progress: called with (phase, done, total) while compiling.
     """
@@ -34,6 +38,9 @@ class Options:
     fold_limit_bytes: int = 16 * MIB
     verify_passes: bool = False
     affinity: bool = True
+    native: bool = True
+    threads: int | None = None
+    pin_threads: bool = False
     dump_ir: Path | None = None
     progress: Callable[[str, int, int], None] | None = None
 
@@ -51,6 +58,8 @@ class Options:
             raise OptionError(
                 f"fusion_aggressiveness is {self.fusion_aggressiveness}, expected 0 to 1"
             )
+        if self.threads is not None and self.threads < 1:
+            raise OptionError(f"threads is {self.threads}, expected at least 1")
         if self.max_rounds < 1:
             raise OptionError(f"max_rounds is {self.max_rounds}, expected at least 1")
         if self.fold_limit_bytes < 0:

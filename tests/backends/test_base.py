@@ -42,7 +42,7 @@ class OddBackend(Backend):
             return No("it only adds f32 tensors")
         return Yes()
 
-    def compile(self, program, tensors):
+    def compile(self, program, tensors, options):
         return Negating(program, tensors)
 
 

@@ -17,6 +17,7 @@ from forge_ugc.capture.structure import unflatten
 from forge_ugc.errors import InputError
 from forge_ugc.lowering import lower
 from forge_ugc.npuir.types import DType, TensorType
+from forge_ugc.options import Options
 from forge_ugc.schedule.linear_scan import allocate
 
 
@@ -24,7 +25,7 @@ def build(module, *args):
     captured = capture(module, args)
     result = lower(captured, registered()["cpu"], "Net")
     program, _ = allocate(result.program)
-    executable = registered()["cpu"].compile(program, result.tensors)
+    executable = registered()["cpu"].compile(program, result.tensors, Options(native=False))
 
     def call(*tensors):
         flat = captured.signature.flatten(tensors, {})

@@ -17,6 +17,7 @@ from forge_ugc.errors import BackendUnavailableError, InternalError, OptionError
 from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
+from forge_ugc.options import Options
 from forge_ugc.plugins import load_plugins
 
 _REGISTRY: dict[str, type[Backend]] = {}
@@ -87,12 +88,15 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def compile(self, program: Program, tensors: Mapping[str, torch.Tensor]) -> Executable:
+    def compile(
+        self, program: Program, tensors: Mapping[str, torch.Tensor], options: Options
+    ) -> Executable:
         """Make a scheduled, allocated program ready to run.
 
         Args:
             program: with a place for every result that is not a view.
             tensors: constants and initial states by name; states are owned by the executable.
+            options: of the compilation, or of the loading of a file: number of threads.
         """
 
 

@@ -53,7 +53,7 @@ class HostExecutable(Executable):
         self._dynamic = set(self._position)
         self._dynamic |= {r.reg for r in program.results() if isinstance(r.place, External)}
         self.host_instructions: Counter[str] = Counter()
-        self._steps = [s for i in program.instructions for s in self.steps(i)]
+        self._steps = self.build_steps()
         self._frames: deque[Frame] = deque()
         self._lock = threading.Lock() if program.states else None
         self._written = [self._position[s.target] for s in program.stores
@@ -150,8 +150,15 @@ class HostExecutable(Executable):
             fixed[State(state.name)] = tensors[state.name]
         return fixed
 
+    def build_steps(self) -> list[Step]:
+        """The steps of all instructions in order."""
+        return [step for i in self._program.instructions for step in self.steps(i)]
+
     def _new_frame(self) -> Frame:
-        arena = torch.empty(self._program.arena_bytes or 0, dtype=torch.uint8)
+        return self.new_frame(torch.empty(self._program.arena_bytes or 0, dtype=torch.uint8))
+
+    def new_frame(self, arena: torch.Tensor) -> Frame:
+        """A frame on that arena."""
         values: Values = [None] * self._registers
         for result in self._program.results():
             if isinstance(result.place, Slot):

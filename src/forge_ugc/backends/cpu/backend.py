@@ -1,4 +1,4 @@
-"""The `cpu` target: every instruction runs on the processor, here through PyTorch's operators."""
+"""The `cpu` target: the native engine, and PyTorch's operators where it has no kernel."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import torch
 
+from forge_ugc import native
 from forge_ugc.backends.base import Availability, Backend, Executable, No, Yes, register
 from forge_ugc.backends.host import HostExecutable
 from forge_ugc.backends.host_steps import has_cpu_kernel
 from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
+from forge_ugc.options import Options
 
 
 @register("cpu", devices=("cpu",))
@@ -19,7 +21,13 @@ class CpuBackend(Backend):
     """Runs on any machine."""
 
     def probe(self) -> Availability:
-        return Availability(available=True, reason="runs through PyTorch's operators")
+        missing = native.missing()
+        if missing is not None:
+            return Availability(
+                available=True,
+                reason=f"runs through PyTorch's operators alone: no native engine ({missing})",
+            )
+        return Availability(available=True, reason=f"native engine, {native.isa_cap()}")
 
     def supports(
         self, instruction: Instruction, device: Device, types: Mapping[Ref, TensorType]
@@ -28,5 +36,12 @@ class CpuBackend(Backend):
             return Yes()
         return No(f"{instruction.opcode} has no kernel for the cpu")
 
-    def compile(self, program: Program, tensors: Mapping[str, torch.Tensor]) -> Executable:
-        return HostExecutable(program, tensors)
+    def compile(
+        self, program: Program, tensors: Mapping[str, torch.Tensor], options: Options
+    ) -> Executable:
+        if native.missing() is not None or not options.native:
+            return HostExecutable(program, tensors)
+        from forge_ugc.backends.cpu.executable import NativeExecutable
+
+        threads = options.threads or torch.get_num_threads()
+        return NativeExecutable(program, tensors, threads=threads, pin_threads=options.pin_threads)

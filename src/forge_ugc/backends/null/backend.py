@@ -12,6 +12,7 @@ from forge_ugc.backends.host_steps import has_cpu_kernel
 from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
+from forge_ugc.options import Options
 
 _MATRIX = frozenset(
     {"aten.linear", "aten.matmul", "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm"}
@@ -41,5 +42,7 @@ class NullBackend(Backend):
             return Yes()
         return No(f"{opcode} is neither a matrix product nor a fused operator")
 
-    def compile(self, program: Program, tensors: Mapping[str, torch.Tensor]) -> Executable:
+    def compile(
+        self, program: Program, tensors: Mapping[str, torch.Tensor], options: Options
+    ) -> Executable:
         return HostExecutable(program, tensors)

@@ -1,0 +1,1 @@
+"""One file a family of opcodes: how its instructions become kernels."""
