@@ -5,7 +5,6 @@
 
 namespace forge {
 
-void bind_linear(nanobind::module_& m);
 void bind_program(nanobind::module_& m);
 
 }  // namespace forge

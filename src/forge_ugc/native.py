@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 from forge_ugc.errors import BackendUnavailableError, InputError, OptionError
 
@@ -15,15 +14,7 @@ except ImportError as error:
     _missing = error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    import numpy.typing as npt
     import torch
-
-    from forge_ugc._native import PackedLinear
-
-    Array: TypeAlias = npt.NDArray[np.float32] | torch.Tensor
 
 
 def missing() -> str | None:
@@ -133,103 +124,14 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
-def linear_pack(*weights: Array, isa: str | None = None) -> PackedLinear:
-    """Copy weights into the layout that `linear` reads, one after another along the outputs.
-
-    The copy owns its memory and has `shape` (outputs of all weights, depth), `nbytes` and `isa`.
-
-    Args:
-        weights: f32[N, K] in CPU memory with any strides, all of one K.
-        isa: pack for this variant of `kernel_table()["linear"]`; None chooses the best.
+def linear_packed_bytes(element_bytes: int, columns: int, depth: int) -> int:
+    """Bytes of a weight of [columns, depth] that `linear_pack_*` packs, whatever the variant.
 
     Raises:
         BackendUnavailableError: the extension is not built.
-        InputError: an argument has another dtype, shape or device.
-        OptionError: FORGE_ISA names no instruction set.
-    """
-    isa_cap()
-    given = {f"weight {i}": w for i, w in enumerate(weights)}
-    with _input_errors("linear_pack", **given):
-        return _native.linear_pack(list(weights), isa)
-
-
-def linear(
-    x: Array,
-    packed: PackedLinear,
-    bias: Array | None = None,
-    residual: Array | None = None,
-    activation: str = "none",
-    *,
-    out: Array,
-    shares: int = 1,
-) -> None:
-    """Write `activation(x @ w.T + bias) + residual` into `out`, computed in float32.
-
-    Args:
-        x: f32[M, K] in CPU memory; elements of a row adjacent, rows any distance apart.
-        packed: w of [N, K]; the variant it was packed for computes the product.
-        bias: f32[N], or None.
-        residual: f32[M, N] with adjacent elements in a row, or None. May be out itself.
-        activation: none, relu, gelu, gelu_tanh or silu.
-        out: f32[M, N] with adjacent elements in a row. Overlaps nothing but a residual that is out.
-        shares: computed in that many parts, as threads would, but one after another. The result is
-            the same bit for bit.
-
-    Raises:
-        BackendUnavailableError: the extension is not built.
-        InputError: an argument has another dtype, shape, stride or device, or overlaps.
     """
     _require_extension()
-    given = {"x": x, "packed": packed, "bias": bias, "residual": residual, "out": out}
-    with _input_errors("linear", **given, activation=activation, shares=shares):
-        _native.linear(x, packed, bias, residual, activation, out, shares)
-
-
-def gated_linear(
-    x: Array,
-    gate: PackedLinear,
-    up: PackedLinear,
-    gate_bias: Array | None = None,
-    up_bias: Array | None = None,
-    activation: str = "silu",
-    *,
-    out: Array,
-    shares: int = 1,
-) -> None:
-    """Write `activation(x @ gate.T + gate_bias) * (x @ up.T + up_bias)` into `out`, in float32.
-
-    Args:
-        x: as in `linear`, as are out, activation and shares.
-        gate: w of [N, K].
-        up: another w of [N, K], packed for the same variant.
-        gate_bias: f32[N], or None.
-        up_bias: f32[N], or None.
-        activation: what gate goes through.
-        out: f32[M, N].
-        shares: number of parts.
-
-    Raises:
-        BackendUnavailableError: the extension is not built.
-        InputError: an argument has another dtype, shape, stride or device, or overlaps.
-    """
-    _require_extension()
-    given = {"x": x, "gate": gate, "up": up, "gate_bias": gate_bias, "up_bias": up_bias}
-    with _input_errors("gated_linear", **given, activation=activation, out=out, shares=shares):
-        _native.gated_linear(x, gate, up, gate_bias, up_bias, activation, out, shares)
-
-
-@contextmanager
-def _input_errors(op: str, **given: object) -> Iterator[None]:
-    """Turn what the extension raises about the arguments into InputError."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{op}: {error}") from None
-    except TypeError:
-        raise InputError(
-            f"{op} takes float32 arrays in CPU memory, of which out can be written",
-            why=", ".join(f"{name} is {_describe(value)}" for name, value in given.items()),
-        ) from None
+    return _native.linear_packed_bytes(element_bytes, columns, depth)
 
 
 def _describe(value: object) -> str:

@@ -1,15 +1,10 @@
-"""Every variant of linear and gated_linear against NumPy in float64."""
+"""Every variant of linear_f32 against PyTorch in float64."""
 
-import subprocess
-import sys
-
-import numpy as np
 import pytest
 import torch
+from dense_support import ACTIVATIONS, linear, pack, variants
 
-from forge_ugc import native
-
-VARIANTS = [isa for isa in native.kernel_table()["linear_f32"] if isa in native.cpu_isa()]
+VARIANTS = variants("linear_f32")
 ROWS = range(1, 18)
 # Around one, two and six vectors of every variant, and around one, two and three panels.
 COLUMNS = (1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 65, 79, 96, 97, 111, 145)
@@ -18,7 +13,7 @@ U = 2.0**-24  # half a unit in the last place of 1
 
 
 def data(*shape, seed=0):
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def problem(m, n, k):
@@ -26,26 +21,32 @@ def problem(m, n, k):
     return data(m, k), data(n, k, seed=1), data(n, seed=2), data(m, n, seed=3)
 
 
-def product(x, w, bias=None, residual=None, activation="none", *, isa, shares=1, out=None):
-    out = np.full((x.shape[0], w.shape[0]), np.nan, np.float32) if out is None else out
-    packed = native.linear_pack(w, isa=isa)
-    native.linear(x, packed, bias, residual, activation, out=out, shares=shares)
+def product(x, w, bias=None, residual=None, activation="none", *, isa, out=None, **options):
+    out = torch.full((len(x), len(w)), torch.nan) if out is None else out
+    linear(x, pack(w, isa=isa), bias, residual, activation, out=out, **options)
     return out
 
 
-def assert_meets_contract(got, x, w, bias=None, residual=None):
+def assert_meets_contract(got, x, w, bias=None, residual=None, scale=1.0):
     """The error that csrc/kernels/linear/linear.h promises, without an activation."""
-    x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
+    x, w = x.double(), w.double()
     u = x.shape[1] * U
-    want, error = x @ w.T, u / (1 - u) * (np.abs(x) @ np.abs(w).T)
-    for term in (bias, residual):
-        if term is not None:
-            want = want + term
-            error = (error + U * np.abs(want)) / (1 - U)
-    assert got.dtype == np.float32
-    assert got.shape == want.shape
+    want, error = x @ w.T, u / (1 - u) * (x.abs() @ w.abs().T)
+    if bias is not None:
+        want = want + bias
+        error = (error + U * want.abs()) / (1 - U)
+    if scale != 1.0:
+        want = want * scale
+        error = (error * abs(scale) + U * want.abs()) / (1 - U)
+    if residual is not None:
+        want = want + residual
+        error = (error + U * want.abs()) / (1 - U)
     # float64 rounds too, by as much as 2^-29 of what float32 does.
-    assert np.all(np.abs(got - want) <= error * (1 + 2.0**-20))
+    assert bool(((got - want).abs() <= error * (1 + 2.0**-20)).all())
+
+
+def assert_equal(got, want):
+    torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.fixture(params=VARIANTS)
@@ -56,13 +57,13 @@ def isa(request):
 @pytest.mark.parametrize("k", DEPTHS)
 def test_sizes_around_tiles(isa, k):
     for n in COLUMNS:
-        packed = native.linear_pack(data(n, k, seed=1), isa=isa)
+        packed = pack(data(n, k, seed=1), isa=isa)
         for m in ROWS:
             x, w, bias, residual = problem(m, n, k)
-            out = np.full((m, n), np.nan, np.float32)
-            native.linear(x, packed, bias, residual, out=out)
+            out = torch.full((m, n), torch.nan)
+            linear(x, packed, bias, residual, out=out)
             assert_meets_contract(out, x, w, bias, residual)
-            native.linear(x, packed, out=out)
+            linear(x, packed, out=out)
             assert_meets_contract(out, x, w)
 
 
@@ -74,22 +75,20 @@ def test_larger_sizes(isa, m, n, k):
 
 def test_small_integers_are_exact(isa):
     """An index that is off by one shows whatever the bound allows."""
-    rng = np.random.default_rng(0)
-    x, w = (rng.integers(-9, 10, shape).astype(np.float32) for shape in ((13, 77), (115, 77)))
-    np.testing.assert_array_equal(product(x, w, isa=isa), x @ w.T)
+    x, w = (torch.randint(-9, 10, shape).float() for shape in ((13, 77), (115, 77)))
+    assert_equal(product(x, w, isa=isa), x @ w.T)
 
 
 @pytest.mark.parametrize("shape", [(0, 5, 7), (3, 0, 7), (0, 0, 7), (0, 0, 0), (0, 5, 0)])
 def test_empty(isa, shape):
-    m, n, k = shape
-    x, w, bias, residual = problem(m, n, k)
-    assert product(x, w, bias, residual, "gelu", isa=isa, shares=3).shape == (m, n)
+    x, w, bias, residual = problem(*shape)
+    assert product(x, w, bias, residual, "gelu", isa=isa, shares=3).shape == shape[:2]
 
 
 def test_without_depth_the_sum_is_zero(isa):
     x, w, bias, residual = problem(3, 50, 0)
-    np.testing.assert_array_equal(product(x, w, isa=isa), np.zeros((3, 50)))
-    np.testing.assert_array_equal(product(x, w, bias, residual, isa=isa), bias + residual)
+    assert_equal(product(x, w, isa=isa), torch.zeros(3, 50))
+    assert_equal(product(x, w, bias, residual, isa=isa), bias + residual)
 
 
 @pytest.mark.parametrize("m", [1, 4, 5, 8, 9, 16, 17, 40])
@@ -99,9 +98,12 @@ def test_any_number_of_shares_gives_the_same_bits(isa, m):
         want = product(x, w, bias, residual, "silu", isa=isa)
         for shares in (2, 3, 4, 6, 50):
             # In place, a share that does the work of another one would add twice.
-            out = residual.copy()
+            out = residual.clone()
             product(x, w, bias, out, "silu", isa=isa, shares=shares, out=out)
-            np.testing.assert_array_equal(out, want)
+            assert_equal(out, want)
+        out = residual.clone()
+        product(x, w, bias, out, "silu", isa=isa, shares=2, parallel=True, out=out)
+        assert_equal(out, want)
 
 
 def test_a_row_gives_the_same_bits_in_any_batch(isa):
@@ -109,40 +111,79 @@ def test_a_row_gives_the_same_bits_in_any_batch(isa):
     want = product(x, w, bias, residual, "gelu", isa=isa)
     for m in ROWS:
         got = product(x[:m], w, bias, residual[:m], "gelu", isa=isa)
-        np.testing.assert_array_equal(got, want[:m])
+        assert_equal(got, want[:m])
 
 
-@pytest.mark.parametrize("activation", ["none", "relu", "gelu", "gelu_tanh", "silu"])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_epilogues_are_their_parts(isa, activation):
     """Fused or one after another, rounding is the same."""
     x, w, bias, residual = problem(11, 101, 33)
     plain = product(x, w, isa=isa)
-    activated = np.empty_like(plain)
-    none = native.linear_pack(np.empty((plain.size, 0), np.float32), isa=isa)
-    native.linear(
-        np.empty((1, 0), np.float32),
-        none,
-        (plain + bias).reshape(-1),
-        activation=activation,
-        out=activated.reshape(1, -1),
-    )
-    np.testing.assert_array_equal(product(x, w, bias, None, activation, isa=isa), activated)
-    got = product(x, w, bias, residual, activation, isa=isa)
-    np.testing.assert_array_equal(got, activated + residual)
+    activated = torch.empty_like(plain)
+    none = pack(torch.empty(plain.numel(), 0), isa=isa)
+    flat = activated.view(1, -1)
+    linear(torch.empty(1, 0), none, (plain + bias).view(-1), activation=activation, out=flat)
+    assert_equal(product(x, w, bias, None, activation, isa=isa), activated)
+    got = product(x, w, bias, residual, activation, isa=isa, scale=0.3)
+    assert_equal(got, activated * torch.tensor(0.3) + residual)
 
     up, up_bias = data(101, 33, seed=4), data(101, seed=5)
-    gate_packed, up_packed = (native.linear_pack(each, isa=isa) for each in (w, up))
+    packed, up_packed = (pack(each, isa=isa) for each in (w, up))
     want = activated * product(x, up, up_bias, isa=isa)
     for m in (1, 3, 5, 11):
         for shares in (1, 2, 4):
-            out = np.full((m, 101), np.nan, np.float32)
-            native.gated_linear(
-                x[:m], gate_packed, up_packed, bias, up_bias, activation, out=out, shares=shares
-            )
-            np.testing.assert_array_equal(out, want[:m])
-    native.gated_linear(x, gate_packed, up_packed, activation=activation, out=out)
+            out = torch.full((m, 101), torch.nan)
+            linear(
+                x[:m], packed, bias, None, activation,
+                up=up_packed, up_bias=up_bias, out=out, shares=shares,
+            )  # fmt: skip
+            assert_equal(out, want[:m])
+    linear(x, packed, None, residual, activation, up=up_packed, scale=-2.0, out=out)
     want = product(x, w, None, None, activation, isa=isa) * product(x, up, isa=isa)
-    np.testing.assert_array_equal(out, want)
+    assert_equal(out, want * -2.0 + residual)
+
+
+@pytest.mark.parametrize("columns", [(16, 5), (48, 16, 16), (50, 1, 0, 147), (96, 200), (0, 7)])
+@pytest.mark.parametrize("m", [1, 5, 19])
+def test_parts_are_products_of_their_own(isa, m, columns):
+    """Several weights of one x."""
+    x, k = data(m, 45), 45
+    weights = [data(n, k, seed=n) for n in columns]
+    biases = [data(n, seed=n + 1) if i != 1 else None for i, n in enumerate(columns)]
+    wants = [
+        product(x, w, b, None, "relu", isa=isa, scale=0.5)
+        for w, b in zip(weights, biases, strict=True)
+    ]
+    packed = [pack(w, isa=isa) for w in weights]
+    for shares in (1, 2, 3, 7):
+        rooms = [torch.full((m, n + 3), 7.0) for n in columns]
+        outs = [room[:, :n] for room, n in zip(rooms, columns, strict=True)]
+        linear(x, packed, biases, None, "relu", scale=0.5, out=outs, shares=shares)
+        for room, out, want in zip(rooms, outs, wants, strict=True):
+            assert_equal(out, want)
+            assert bool((room[:, -3:] == 7.0).all())
+
+
+@pytest.mark.parametrize("kind", ["bias", "residual", "out"])
+def test_bfloat16_operands_of_the_epilogue(isa, kind):
+    x, w, bias, residual = problem(7, 53, 21)
+    given = {"bias": bias, "residual": residual}
+    if kind == "out":
+        want = product(x, w, **given, isa=isa).bfloat16()
+        out = torch.zeros(7, 60).bfloat16()
+        assert_equal(product(x, w, **given, isa=isa, out=out[:, :53]), want)
+        assert bool((out[:, 53:] == 0).all())
+        # Infinity where bfloat16 ends, and NaN that stays NaN.
+        big = torch.tensor([3.4e38, -3.4e38, torch.inf, torch.nan, 1e-40, -0.0])
+        nan = torch.tensor([0x7F800001, -1], dtype=torch.int32).view(torch.float32)
+        special = torch.cat([big, nan])
+        got = torch.zeros(1, 8).bfloat16()
+        product(torch.empty(1, 0), torch.empty(8, 0), special, isa=isa, out=got)
+        assert_equal(got[0], special.bfloat16())
+        return
+    given[kind] = given[kind].bfloat16()
+    rounded = given | {kind: given[kind].float()}
+    assert_equal(product(x, w, **given, isa=isa), product(x, w, **rounded, isa=isa))
 
 
 @pytest.mark.parametrize(
@@ -150,145 +191,87 @@ def test_epilogues_are_their_parts(isa, activation):
     [
         lambda a: a[:, 3:40],
         lambda a: a[::2, :37],
-        lambda a: a[::-1, :37],
-        lambda a: np.broadcast_to(a[0, :37], (9, 37)),
+        lambda a: a[0, :37].expand(9, 37),
     ],
-    ids=["offset", "skipped", "reversed", "repeated"],
+    ids=["offset", "skipped", "repeated"],
 )
 def test_strides_of_rows(isa, view):
     x = view(data(20, 64))
     _, w, bias, _ = problem(0, 55, 37)
     residual = view(data(20, 128, seed=3)[:, :60])[:, :30]
-    want = product(x.copy(), w[:30], bias[:30], residual.copy(), isa=isa)
-    room = np.full((60, 64), 7.0, np.float32)
-    for out in (room[3 : 3 + 2 * len(x) : 2, 5:35], room[len(x) :: -1, 1:31][: len(x)]):
-        product(x, w[:30], bias[:30], residual, isa=isa, out=out)
-        np.testing.assert_array_equal(out, want)
-        out[...] = 7.0
-        assert np.all(room == 7.0), "wrote outside out"
+    want = product(x.clone(), w[:30], bias[:30], residual.clone(), isa=isa)
+    room = torch.full((60, 64), 7.0)
+    out = room[3 : 3 + 2 * len(x) : 2, 5:35]
+    product(x, w[:30], bias[:30], residual, isa=isa, out=out)
+    assert_equal(out, want)
+    out[...] = 7.0
+    assert bool((room == 7.0).all()), "wrote outside out"
 
 
 def test_residual_in_place(isa):
     x, w, bias, residual = problem(10, 70, 20)
     want = product(x, w, bias, residual, "relu", isa=isa)
-    room = np.zeros((10, 100), np.float32)
+    room = torch.zeros(10, 100)
     room[:, 4:74] = residual
     product(x, w, bias, room[:, 4:74], "relu", isa=isa, out=room[:, 4:74])
-    np.testing.assert_array_equal(room[:, 4:74], want)
-    assert np.all(room[:, :4] == 0)
-    assert np.all(room[:, 74:] == 0)
+    assert_equal(room[:, 4:74], want)
+    assert bool((room[:, :4] == 0).all())
+    assert bool((room[:, 74:] == 0).all())
 
 
 @pytest.mark.parametrize(
     "view",
     [
         lambda a: a.T,
-        lambda a: a[::-1],
-        lambda a: a[:, ::-1],
         lambda a: a[::2, ::3],
-        lambda a: np.broadcast_to(a[:1], (70, 90)),
-        lambda a: np.broadcast_to(a[:, :1], (90, 70)),
+        lambda a: a[:1].expand(70, 90),
+        lambda a: a[:, :1].expand(90, 70),
+        lambda a: a.T[:, :1],
+        lambda a: a[3:, 5:],
     ],
-    ids=["transposed", "reversed", "reversed-depth", "skipped", "one-row", "one-column"],
+    ids=["transposed", "skipped", "one-row", "one-column", "depth-one", "offset"],
 )
-def test_strides_of_weights(isa, view):
+@pytest.mark.parametrize("shares", [1, 2, 5])
+def test_strides_of_weights(isa, view, shares):
     w = view(data(90, 90))
     x = data(5, w.shape[1], seed=1)
-    np.testing.assert_array_equal(product(x, w, isa=isa), product(x, w.copy(), isa=isa))
+    out = torch.empty(5, len(w))
+    linear(x, pack(w, isa=isa, shares=shares), out=out)
+    assert_equal(out, product(x, w.contiguous(), isa=isa))
 
 
 @pytest.mark.parametrize("sizes", [(3, 5), (48, 16, 16), (50, 1, 0, 47), (0, 100), (100, 0)])
-def test_several_weights_pack_one_after_another(isa, sizes):
+@pytest.mark.parametrize("shares", [1, 3])
+def test_several_weights_pack_one_after_another(isa, sizes, shares):
     weights = [data(n, 19, seed=n) for n in sizes]
-    packed, whole = native.linear_pack(*weights, isa=isa), np.concatenate(weights)
-    assert packed.shape == (sum(sizes), 19)
-    assert packed.isa == isa
-    assert packed.nbytes % 16 == 0
-    assert whole.nbytes <= packed.nbytes < whole.nbytes + 16 * 19 * 4
-    x, out = data(6, 19), np.empty((6, sum(sizes)), np.float32)
-    native.linear(x, packed, out=out)
-    np.testing.assert_array_equal(out, product(x, whole, isa=isa))
+    x, out = data(6, 19), torch.empty(6, sum(sizes))
+    linear(x, pack(*weights, isa=isa, shares=shares), out=out)
+    assert_equal(out, product(x, torch.cat(weights), isa=isa))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
 @pytest.mark.parametrize("m", [1, 9])
 def test_special_values_stay_in_their_row_and_column(isa, value, m):
-    x, w, bias, residual = problem(m, 53, 21)
-    plain = product(x, w, bias, residual, isa=isa)
+    given = dict(zip(("x", "w", "bias", "residual"), problem(m, 53, 21), strict=True))
+    plain = product(**given, isa=isa)
 
-    def changed_at(got):
-        with np.errstate(invalid="ignore"):
-            np.testing.assert_array_equal(np.isfinite(got), got == plain)
-        return {tuple(index) for index in np.argwhere(got != plain)}
+    def changed_at(name, *at):
+        spoilt = given | {name: given[name].clone()}
+        spoilt[name][at] = value
+        got = product(**spoilt, isa=isa)
+        assert_equal(got.isfinite(), got == plain)
+        return {tuple(index) for index in (got != plain).nonzero().tolist()}
 
-    row = {(m - 1, j) for j in range(53)}
     column = {(i, 50) for i in range(m)}
-    spoilt = x.copy()
-    spoilt[m - 1, 20] = value
-    assert changed_at(product(spoilt, w, bias, residual, isa=isa)) == row
-    spoilt = w.copy()
-    spoilt[50, 0] = value
-    assert changed_at(product(x, spoilt, bias, residual, isa=isa)) == column
-    spoilt = bias.copy()
-    spoilt[50] = value
-    assert changed_at(product(x, w, spoilt, residual, isa=isa)) == column
-    spoilt = residual.copy()
-    spoilt[m - 1, 50] = value
-    assert changed_at(product(x, w, bias, spoilt, isa=isa)) == {(m - 1, 50)}
+    assert changed_at("x", m - 1, 20) == {(m - 1, j) for j in range(53)}
+    assert changed_at("w", 50, 0) == column
+    assert changed_at("bias", 50) == column
+    assert changed_at("residual", m - 1, 50) == {(m - 1, 50)}
 
 
 def test_infinity_times_zero_is_nan(isa):
     x, w = data(2, 8), data(50, 8, seed=1)
-    x[0, 3], w[:, 3] = np.inf, 0.0
+    x[0, 3], w[:, 3] = torch.inf, 0.0
     out = product(x, w, isa=isa)
-    assert np.all(np.isnan(out[0]))
-    assert np.all(np.isfinite(out[1]))
-
-
-def test_torch_tensors(isa):
-    x, w, bias, residual = (torch.from_numpy(each) for each in problem(4, 33, 12))
-    out = torch.empty(4, 33)
-    native.linear(x, native.linear_pack(w, isa=isa), bias, residual, out=out)
-    assert_meets_contract(out.numpy(), x, w, bias.numpy(), residual.numpy())
-
-
-@pytest.mark.parametrize("cap", VARIANTS)
-def test_forge_isa_caps_the_choice(cap, monkeypatch):
-    code = "import numpy as np; from forge_ugc import native; "
-    code += "print(native.linear_pack(np.zeros((1, 1), np.float32)).isa)"
-    monkeypatch.setenv("FORGE_ISA", cap)
-    command = [sys.executable, "-c", code]
-    got = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (got.returncode, got.stdout) == (0, f"{cap}\n"), got.stderr
-
-
-def test_reads_and_writes_stay_inside(isa):
-    """Each array ends where a page that may not be touched begins."""
-    code = """
-import ctypes, math, mmap, sys
-import numpy as np
-from forge_ugc import native
-libc = ctypes.CDLL(None, use_errno=True)
-def guarded(*shape):
-    size = 4 * math.prod(shape)
-    room = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-    pages = mmap.mmap(-1, room + mmap.PAGESIZE)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    assert libc.mprotect(ctypes.c_void_p(start + room), mmap.PAGESIZE, 0) == 0
-    made = np.frombuffer(pages, np.float32, math.prod(shape), room - size).reshape(shape)
-    made[...] = 1.0
-    return made
-for n in (1, 7, 8, 9, 15, 16, 17, 33, 47, 49, 95, 97):
-    for m in (1, 5, 8, 9):
-        x, w, bias, residual, out = guarded(m, 6), guarded(n, 6), guarded(n), guarded(m, n), \
-            guarded(m, n)
-        packed = native.linear_pack(w, isa=sys.argv[1])
-        native.linear(x, packed, bias, residual, out=out)
-        assert np.all(out == 8.0), (m, n)
-        native.gated_linear(x, packed, packed, bias, bias, "relu", out=out)
-        assert np.all(out == 49.0), (m, n)
-print("inside")
-"""
-    command = [sys.executable, "-c", code, isa]
-    got = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (got.returncode, got.stdout) == (0, "inside\n"), got.stderr
+    assert bool(out[0].isnan().all())
+    assert bool(out[1].isfinite().all())

@@ -9,9 +9,7 @@ CALLS = {
     "cpu_isa": lambda: native.cpu_isa(),
     "isa_cap": lambda: native.isa_cap(),
     "kernel_table": lambda: native.kernel_table(),
-    "linear_pack": lambda: native.linear_pack(),
-    "linear": lambda: native.linear(None, None, out=None),
-    "gated_linear": lambda: native.gated_linear(None, None, None, out=None),
+    "linear_packed_bytes": lambda: native.linear_packed_bytes(4, 1, 1),
 }
 
 

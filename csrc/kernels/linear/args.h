@@ -4,11 +4,50 @@
 
 #include <cstddef>
 
-#include "runtime/share.h"
+#include "runtime/kernel.h"
 
 namespace forge {
 
-enum class Activation : int { none, relu, gelu, gelu_tanh, silu };
+enum class Activation : int { none, relu, gelu, gelu_tanh, silu, tanh, quick_gelu, sigmoid };
+
+// What a pointer to void points to.
+enum class Float : int { f32, bf16 };
+
+constexpr std::size_t kLinearParts = 4;
+
+// For every part p of `parts` (1 to 4), which share x:
+//   out[p] = scale * activation(x w[p]^T + bias[p]) + residual,
+// or, if `up` is given, for the only part
+//   out[0] = scale * activation(x w[0]^T + bias[0]) * (x up^T + up_bias) + residual.
+// Only a single part has a residual; without one, and with a scale of 1, nothing is added.
+//
+// x is [rows, depth], out[p] and residual are [rows, columns[p]]: elements of a row are adjacent,
+// rows any distance apart, in elements. `residual` may be `out` with the same type and stride;
+// otherwise results overlap nothing. Only packed matrices need an alignment: 64 bytes.
+template <typename Element>
+struct LinearOf {
+  const Element* x;
+  std::ptrdiff_t x_stride;
+  std::size_t rows;
+  std::size_t depth;
+  std::size_t parts;
+  std::size_t columns[kLinearParts];
+  const Element* w[kLinearParts];  // packed by the same variant
+  const void* bias[kLinearParts];  // columns[p] elements, or null
+  const Element* up;               // packed like w, or null
+  const void* up_bias;             // like bias
+  Float bias_type;                 // of bias and up_bias
+  Activation activation;
+  float scale;
+  const void* residual;  // or null
+  std::ptrdiff_t residual_stride;
+  Float residual_type;
+  void* out[kLinearParts];
+  std::ptrdiff_t out_stride[kLinearParts];
+  Float out_type;
+};
+
+using LinearF32 = LinearOf<float>;
 
 // Copies one weight of [rows, depth], any strides in elements, into the columns from `first_column`
 // on of a packed matrix of `columns` columns. Several weights of one depth pack one after another
@@ -19,49 +58,14 @@ struct LinearPackF32 {
   std::ptrdiff_t depth_stride;
   std::size_t rows;
   std::size_t depth;
-  float* packed;  // 64-byte aligned, packed_bytes(columns, depth)
+  float* packed;  // 64-byte aligned, linear_packed_bytes(sizeof(float), columns, depth)
   std::size_t first_column;
   std::size_t columns;
 };
 
-// out = activation(x w^T + bias) + residual, or, if `up` is given (and `residual` is not),
-// out = activation(x w^T + bias) * (x up^T + up_bias).
-//
-// x is [rows, depth], out and residual are [rows, columns]: elements of a row are adjacent, rows
-// any distance apart, in elements. `residual` may be `out` with the same stride; otherwise out
-// overlaps nothing. Only packed matrices need an alignment: 64 bytes.
-struct LinearF32 {
-  const float* x;
-  std::ptrdiff_t x_stride;
-  std::size_t rows;
-  std::size_t columns;
-  std::size_t depth;
-  const float* w;     // packed by the same variant
-  const float* bias;  // columns elements, or null
-  Activation activation;
-  const float* up;       // packed like w, or null
-  const float* up_bias;  // columns elements, or null
-  const float* residual;
-  std::ptrdiff_t residual_stride;
-  float* out;
-  std::ptrdiff_t out_stride;
-};
-
-// The functions of the engine's tables.
-#define FORGE_KERNEL(isa, name)                                         \
-  void multiply_f32_##isa(const LinearF32& args, Share share) noexcept; \
-  void pack_f32_##isa(const LinearPackF32& args, Share share) noexcept;
-#include "kernels/linear/kernels.inc"
-#undef FORGE_KERNEL
-
-// One variant. The layout of packed weights belongs to it, so the functions go together.
-struct LinearF32Kernels {
-  std::size_t (*packed_bytes)(std::size_t columns, std::size_t depth) noexcept;
-  void (*pack)(const LinearPackF32&, Share) noexcept;
-  void (*run)(const LinearF32&, Share) noexcept;
-};
-
-#define FORGE_KERNEL(isa, name) extern const LinearF32Kernels name;
+#define FORGE_KERNEL(isa, suffix)                                        \
+  void linear_f32_##suffix(const LinearF32& args, Share share) noexcept; \
+  void linear_pack_f32_##suffix(const LinearPackF32& args, Share) noexcept;
 #include "kernels/linear/kernels.inc"
 #undef FORGE_KERNEL
 
