@@ -9,7 +9,7 @@ from typing import NamedTuple
 from forge_ugc.npuir.types import DType, TensorType
 
 FLOATS = {DType.F32: 0, DType.BF16: 1}
-"""The enum `Float` of csrc/kernels/linear/args.h."""
+"""The enum `Float` of csrc/kernels/float.h."""
 
 
 class Rows(NamedTuple):

@@ -6,20 +6,19 @@ from typing import cast
 
 from forge_ugc.backends.base import No, Yes
 from forge_ugc.backends.cpu.emitter import Emitter
-from forge_ugc.backends.cpu.layouts import Rows, rows_of
+from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
 from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering
 from forge_ugc.npuir.instruction import Instruction, Ref
-from forge_ugc.npuir.types import DType
 
 
 @lowering("rms_norm")
 class RmsNormLowering(Lowering):
-    """Rows of float32."""
+    """Rows of f32 or bf16, in and out, in any mixture."""
 
     def supports(self, instruction: Instruction, types: Types) -> Yes | No:
         kinds = [types[r] for r in instruction.refs()] + [r.type for r in instruction.results]
-        if any(kind.dtype != DType.F32 for kind in kinds):
-            return No("rms_norm has a kernel for f32 alone")
+        if any(kind.dtype not in FLOATS for kind in kinds):
+            return No("rms_norm has kernels for f32 and bf16")
         if any(rows_of(kind) is None for kind in kinds):
             return No("rms_norm needs rows of adjacent elements, one distance apart")
         return Yes()
@@ -29,7 +28,9 @@ class RmsNormLowering(Lowering):
         (result,) = instruction.results
         read, written = (cast(Rows, rows_of(k)) for k in (emitter.types[x], result.type))
         emitter.step(
-            "rms_norm_f32", x=x, x_stride=read.stride, w=w, out=result, out_stride=written.stride,
+            "rms_norm", x=x, x_type=FLOATS[emitter.types[x].dtype], x_stride=read.stride,
+            w=w, w_type=FLOATS[emitter.types[w].dtype], weight_offset=0.0,
+            out=result, out_type=FLOATS[result.type.dtype], out_stride=written.stride,
             rows=read.rows, dim=result.type.shape[-1],
             eps=float(cast(float, instruction.attributes.get("eps", 1e-6))),
         )  # fmt: skip
