@@ -97,3 +97,14 @@ def test_type_rule_refuses(types, why):
     with pytest.raises(VerificationError) as error:
         RmsNorm().infer(*types)
     assert str(error.value) == why
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_result_of_another_type_is_rounded_once(first):
+    x, w = 30 * rand(3, 64), rand(64, seed=1)
+    wide = torch.ops.forge.rms_norm(x, w, weight_offset=1.0, cast_before_weight=first)
+    got = torch.ops.forge.rms_norm(x, w, weight_offset=1.0, cast_before_weight=first, dtype="bf16")
+    assert torch.equal(got, wide.bfloat16())
+    assert RmsNorm(dtype="bf16").infer(f32(3, 64)) == TensorType.of(DType.BF16, (3, 64))
+    with pytest.raises(VerificationError, match="weight is f64"):
+        RmsNorm(dtype="bf16").infer(f32(3, 64), TensorType.of(DType.F64, (64,)))

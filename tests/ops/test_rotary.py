@@ -144,3 +144,13 @@ def test_cost_counts_the_turned_part():
     cost = Rotary(rotary_dim=4).cost(f32(3, 5, 8), f32(5, 4), f32(5, 4))
     assert cost.flops == 3 * 15 * 4
     assert cost.bytes_moved == 4 * (2 * 120 + 2 * 20)
+
+
+@pytest.mark.parametrize("of_x", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_a_result_of_another_type_is_computed_in_f32_and_rounded_once(of_x, interleaved):
+    x = torch.randn(1, 2, 5, 8).to(of_x)
+    cos, sin = torch.randn(5, 8), torch.randn(5, 8)
+    wide = torch.ops.forge.rotary(x.float(), cos, sin, interleaved=interleaved)
+    got = torch.ops.forge.rotary(x, cos, sin, interleaved=interleaved, dtype="bf16")
+    assert torch.equal(got, wide.bfloat16())

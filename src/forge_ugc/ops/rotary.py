@@ -7,6 +7,7 @@ import torch
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.layout import like
 from forge_ugc.ops.core.op import Cost, Op, op, require
+from forge_ugc.ops.core.result_type import result_type, rounded
 from forge_ugc.ops.core.torch_types import from_torch, to_torch
 
 
@@ -19,12 +20,14 @@ class Rotary(Op):
     cos, sin: one shape that broadcasts to x's, last axis R (one value per element: the pair's two
     values may differ) or R/2 (one value per pair). The result has x's shape and the promotion of
     the dtypes; every multiplication and addition rounds to the promotion of its operands. Its
-    layout is that of x if `rotary_dim` is None and cos holds D values, else row-major.
+    layout is that of x if `rotary_dim` is None and cos holds D values, else row-major. With `dtype`
+    (the operands are f32 or bf16) it is computed in f32 and rounded once, to that type.
     Source: Su et al. 2021, "RoFormer", section 3.4.2.
     """
 
     interleaved: bool = False
     rotary_dim: int | None = None
+    dtype: str | None = None
 
     def infer(self, x: TensorType, cos: TensorType, sin: TensorType) -> TensorType:
         require(x.rank >= 1, f"x must have a last axis, is {x}")
@@ -45,9 +48,14 @@ class Rotary(Op):
         dtype = torch.promote_types(dtype, to_torch(sin.dtype))
         whole = self.rotary_dim is None and cos.shape[-1] == turned
         packed = like(x) if whole else x.contiguous()
-        return packed.with_dtype(from_torch(dtype))
+        return packed.with_dtype(result_type(self.dtype, from_torch(dtype)))
 
     def eval(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        if self.dtype is not None:
+            return rounded(self._turned(x.float(), cos.float(), sin.float()), self.dtype)
+        return self._turned(x, cos, sin)
+
+    def _turned(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
         turned = x.shape[-1] if self.rotary_dim is None else self.rotary_dim
         head, rest = x[..., :turned], x[..., turned:]
         if self.interleaved:

@@ -38,8 +38,9 @@ _SCHEMA_TYPES: dict[object, str] = {
     TensorType | None: "Tensor?",
     Sequence[TensorType]: "Tensor[]",
     Sequence[TensorType | None]: "Tensor?[]",
+    Sequence[TensorType] | None: "Tensor[]?",
     bool: "bool", int: "SymInt", float: "float", str: "str",
-    int | None: "SymInt?", float | None: "float?",
+    int | None: "SymInt?", float | None: "float?", str | None: "str?",
     tuple[int, ...]: "SymInt[]",
 }  # fmt: skip
 
