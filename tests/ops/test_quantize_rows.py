@@ -7,7 +7,10 @@ import torch
 
 from forge_ugc.errors import VerificationError
 from forge_ugc.npuir.types import DType, TensorType
+from forge_ugc.ops.core.op import load_all
 from forge_ugc.ops.quantize_rows import QuantizeRows
+
+load_all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

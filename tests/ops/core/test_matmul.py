@@ -6,8 +6,11 @@ import torch.nn.functional as F
 
 from forge_ugc.errors import VerificationError
 from forge_ugc.npuir.types import DType, TensorType
+from forge_ugc.ops.core.op import load_all
 from forge_ugc.ops.linear import Linear
 from forge_ugc.ops.merged_linear import MergedLinear
+
+load_all()
 
 
 def rand(*shape, seed=0):
