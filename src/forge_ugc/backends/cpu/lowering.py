@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from forge_ugc.backends.base import No, Yes
 from forge_ugc.errors import InternalError
-from forge_ugc.npuir.instruction import Instruction, Ref
+from forge_ugc.npuir.instruction import Const, Instruction, Ref, Reg, State
 from forge_ugc.npuir.types import TensorType
 
 if TYPE_CHECKING:
@@ -54,6 +54,16 @@ def lowering(*opcodes: str) -> Callable[[_T], _T]:
         return cls
 
     return register
+
+
+def operand(instruction: Instruction, position: int) -> Ref | None:
+    """The tensor in that place of an operator's schema; None if it is absent."""
+    if position >= len(instruction.operands):
+        return None
+    found = instruction.operands[position]
+    if found is None or isinstance(found, Reg | Const | State):
+        return found
+    raise InternalError(f"operand {position} of {instruction.opcode} is no tensor: {found}")
 
 
 def native_support(instruction: Instruction, types: Types) -> Yes | No:

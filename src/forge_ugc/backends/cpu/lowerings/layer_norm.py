@@ -1,0 +1,66 @@
+"""Layer normalisation."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from forge_ugc.backends.base import No, Yes
+from forge_ugc.backends.cpu.emitter import Emitter
+from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
+from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering, operand
+from forge_ugc.npuir.instruction import Instruction, Ref
+from forge_ugc.npuir.types import DType, TensorType
+
+
+def _axes(instruction: Instruction) -> int:
+    """How many axes are normalised together."""
+    return len(cast(tuple[int, ...], instruction.attributes["normalized_shape"]))
+
+
+def _rows(kind: TensorType, axes: int) -> Rows | None:
+    """The last `axes` axes as one row."""
+    if axes == 1:
+        return rows_of(kind)
+    if not kind.is_contiguous:
+        return None
+    dim = math.prod(kind.shape[kind.rank - axes :])
+    return Rows(math.prod(kind.shape[: kind.rank - axes]), max(dim, 1))
+
+
+@lowering("aten.layer_norm.default", "aten.native_layer_norm.default")
+class LayerNormLowering(Lowering):
+    """Rows of float32 or bfloat16; weight and bias of one type."""
+
+    def supports(self, instruction: Instruction, types: Types) -> Yes | No:
+        x = types[cast(Ref, instruction.operands[0])]
+        out, *moments = (r.type for r in instruction.results)
+        parameters = [types[r] for r in list(instruction.refs())[1:]]
+        if any(kind.dtype not in FLOATS for kind in (x, out, *parameters)):
+            return No("layer_norm has kernels for f32 and bf16 alone")
+        if len({kind.dtype for kind in parameters}) > 1:
+            return No("layer_norm needs weight and bias of one type")
+        if any(kind.dtype != DType.F32 for kind in moments):
+            return No("layer_norm computes the moments in f32")
+        axes = _axes(instruction)
+        if any(_rows(kind, axes) is None for kind in (x, out)) or not all(
+            kind.is_contiguous for kind in (*parameters, *moments)
+        ):
+            return No("layer_norm needs rows of adjacent elements, one distance apart")
+        return Yes()
+
+    def emit(self, instruction: Instruction, emitter: Emitter) -> None:
+        x, axes = cast(Ref, instruction.operands[0]), _axes(instruction)
+        w, bias = operand(instruction, 1), operand(instruction, 2)
+        given = w if bias is None else bias
+        out, *moments = instruction.results
+        mean, rstd = moments or (None, None)
+        kind = emitter.types[x]
+        read, written = (cast(Rows, _rows(k, axes)) for k in (kind, out.type))
+        emitter.step(
+            "layer_norm", x=x, x_type=FLOATS[kind.dtype], x_stride=read.stride,
+            w=w, bias=bias, w_type=0 if given is None else FLOATS[emitter.types[given].dtype],
+            out=out, out_type=FLOATS[out.type.dtype], out_stride=written.stride,
+            mean=mean, rstd=rstd, rows=read.rows, dim=math.prod(kind.shape[kind.rank - axes :]),
+            eps=float(cast(float, instruction.attributes.get("eps", 1e-5))),
+        )  # fmt: skip
