@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 
 from forge_ugc import _native
+from forge_ugc.backends.cpu.packing import Packed, Packer
 from forge_ugc.errors import InternalError
 from forge_ugc.npuir.instruction import (
     Const,
@@ -43,12 +44,6 @@ class Address(NamedTuple):
     offset: int
 
 
-class Packed(NamedTuple):
-    """Bytes that no step ever writes: a packed weight, a table. An operand of a step."""
-
-    address: int
-
-
 Field = Ref | Result | Address | Packed | torch.Tensor | float | int | None
 """A value of a kernel's argument. A register, constant or tensor stands for its address."""
 
@@ -71,6 +66,7 @@ class Emitter:
 
     Attributes:
         program: what has been built.
+        packer: packs weights, each one once.
         instructions: the instruction that each step belongs to.
     """
 
@@ -83,6 +79,7 @@ class Emitter:
         fixed: Mapping[Ref, torch.Tensor],
     ) -> None:
         self.program, self.types = program, types
+        self.packer = Packer(program.threads)
         self.instructions: list[Instruction] = []
         self.externals: set[Reg] = set()
         self._roots, self._places, self._fixed = roots, places, fixed
