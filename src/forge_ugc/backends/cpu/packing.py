@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from forge_ugc import _native, native
+from forge_ugc import _native
 from forge_ugc.backends.cpu.layouts import FLOATS
 from forge_ugc.npuir.types import DType
 from forge_ugc.ops.core.torch_types import from_torch
@@ -65,7 +65,7 @@ class Packer:
         if form == DType.I8:
             sums = self._keep(_native.allocate(max(4 * columns, 64)))
             fields["sums"] = sums.data_ptr()
-        native.run_kernel(_KERNELS[form], shares=self._threads, parallel=True, **fields)
+        _native.run_kernel(_KERNELS[form], fields, self._threads, parallel=True)
         return PackedWeight(
             Packed(packed.data_ptr()), None if sums is None else Packed(sums.data_ptr())
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from forge_ugc import native
 from forge_ugc.backends.base import No, Yes
 from forge_ugc.backends.cpu.emitter import Emitter, Field
 from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
@@ -41,7 +42,7 @@ def _common_support(
 ) -> Yes | No:
     """What all three ask of their operands."""
     x = types[cast(Ref, instruction.operands[0])]
-    if x.dtype not in _KERNELS:
+    if x.dtype not in _KERNELS or _KERNELS[x.dtype] not in native.kernel_table():
         return No(f"no matrix kernel for {x.dtype.value}")
     if any(not isinstance(w, Const) for w in weights):
         return No("the weight is no constant, and weights are packed at compile time")
