@@ -45,9 +45,23 @@ struct LinearOf {
   void* out[kLinearParts];
   std::ptrdiff_t out_stride[kLinearParts];
   Float out_type;
+  void* scratch;  // in linear_bf16 alone: linear_scratch_bytes(rows, depth) for every share
 };
 
 using LinearF32 = LinearOf<float>;
+using LinearBf16 = LinearOf<Bf16>;
+
+// Rows go through the panels in blocks that stay in the second-level cache.
+constexpr std::size_t kLinearRowBlock = 128;
+
+// Scratch of one share of linear_bf16: a block of x in float32, or 64 columns of sums.
+[[maybe_unused]] static constexpr std::size_t linear_scratch_bytes(std::size_t rows,
+                                                                   std::size_t depth) noexcept {
+  const std::size_t block = rows < kLinearRowBlock ? rows : kLinearRowBlock;
+  const std::size_t stride = (depth + 31) / 16 * 16;
+  return sizeof(float) *
+         (block * stride > kLinearRowBlock * 64 ? block * stride : kLinearRowBlock * 64);
+}
 
 // Copies one weight of [rows, depth], any strides in elements, into the columns from `first_column`
 // on of a packed matrix of `columns` columns. Several weights of one depth pack one after another
@@ -63,10 +77,29 @@ struct LinearPackF32 {
   std::size_t columns;
 };
 
+// The same for bfloat16, from either type. float32 rounds to nearest even.
+struct LinearPackBf16 {
+  const void* w;
+  std::ptrdiff_t row_stride;
+  std::ptrdiff_t depth_stride;
+  Float source_type;
+  std::size_t rows;
+  std::size_t depth;
+  Bf16* packed;  // 64-byte aligned, linear_packed_bytes(sizeof(Bf16), columns, depth)
+  std::size_t first_column;
+  std::size_t columns;
+};
+
 #define FORGE_KERNEL(isa, suffix)                                        \
   void linear_f32_##suffix(const LinearF32& args, Share share) noexcept; \
-  void linear_pack_f32_##suffix(const LinearPackF32& args, Share) noexcept;
+  void linear_pack_f32_##suffix(const LinearPackF32& args, Share share) noexcept;
 #include "kernels/linear/kernels.inc"
+#undef FORGE_KERNEL
+
+#define FORGE_KERNEL(isa, suffix)                                          \
+  void linear_bf16_##suffix(const LinearBf16& args, Share share) noexcept; \
+  void linear_pack_bf16_##suffix(const LinearPackBf16& args, Share share) noexcept;
+#include "kernels/linear/kernels_bf16.inc"
 #undef FORGE_KERNEL
 
 }  // namespace forge

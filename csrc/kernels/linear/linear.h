@@ -8,10 +8,12 @@
 // depths beyond are zero. AMX has groups in whole blocks of 16.
 //
 // Every sum runs over depth in order, in float32, so it is the same bit for bit whatever the number
-// of shares and of rows: its error is at most u / (1 - u) times the sum of |x[r, k] w[c, k]| with
-// u = depth * 2^-24, then half a unit for bias, gate, scale and residual each, and half a unit of
-// bfloat16 where that is the type of the result. The activation and all that follows is in float32
-// too. NaN and infinity propagate as in PyTorch.
+// of shares and of rows (AMX keeps two sums, of even and of odd depths, within 32 of them): its
+// error is at most u / (1 - u) times the sum of |x[r, k] w[c, k]| with u = depth * 2^-24, then half
+// a unit for bias, gate, scale and residual each, and half a unit of bfloat16 where that is the
+// type of the result. The activation and all that follows is in float32 too. NaN and infinity
+// propagate as in PyTorch. The instructions for bfloat16 take denormals for zero, in operands and
+// in sums.
 //
 // Activations differ from the exact result by at most 6 (gelu, tanh) or 3 (all others) units in the
 // last place of it, for every finite argument and for denormal results too (a unit of 2^-149).
@@ -28,6 +30,7 @@
 namespace forge {
 
 extern const Kernel linear_f32_kernel, linear_pack_f32_kernel;
+extern const Kernel linear_bf16_kernel, linear_pack_bf16_kernel;
 
 // Bytes of a packed matrix, enough for the layout of every variant: columns in whole vectors of
 // 16, and where elements are smaller than a float, depths in whole groups of 64 bytes.
