@@ -29,5 +29,6 @@ NB_MODULE(_native, m) {
   m.def("cpu_isa", [] { return forge::names(forge::cpu_isa_ladder()); });
   m.def("isa_cap", [] { return std::string(forge::isa_name(forge::isa_cap())); });
   forge::bind_kernels(m);
+  forge::bind_probe(m);
   forge::bind_program(m);
 }

@@ -5,6 +5,7 @@
 
 namespace forge {
 
+void bind_probe(nanobind::module_& m);
 void bind_program(nanobind::module_& m);
 
 }  // namespace forge

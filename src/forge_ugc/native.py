@@ -16,6 +16,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     import torch
 
+    from forge_ugc.profiling.machine import MachineProbe
+
 
 def missing() -> str | None:
     """Why the compiled extension cannot be loaded; None if it can."""
@@ -122,6 +124,19 @@ _ELEMENTS = {
     "float32": "f32", "bfloat16": "bf16", "int8": "i8", "uint8": "u8", "bool": "u8",
     "int32": "i32", "int64": "i64",
 }  # fmt: skip
+
+
+def probe(threads: int, *, seconds: float = 1.0) -> MachineProbe:
+    """What the machine can do with that many threads: see `forge_ugc.profiling.machine.probe`.
+
+    Raises:
+        BackendUnavailableError: the extension is not built.
+        OptionError: no thread, or no time.
+    """
+    _require_extension()
+    from forge_ugc.profiling import machine
+
+    return machine.probe(threads, seconds=seconds)
 
 
 def linear_packed_bytes(element_bytes: int, columns: int, depth: int) -> int:

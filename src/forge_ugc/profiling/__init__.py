@@ -1,0 +1,1 @@
+"""Profiles of programs and kernels against what the machine can do."""
