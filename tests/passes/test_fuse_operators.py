@@ -46,7 +46,7 @@ MODELS = {
               "residual": 2, "merged-linear": 2}),
     "cohere": ("CohereForCausalLM", GROUPED,
                {"linear": 15, "layer-norm": 3, "rotary": 4, "linear-activation": 2,
-                "gated-linear": 2, "residual": 4, "merged-linear": 2}),
+                "gated-linear": 2, "residual": 4, "merged-linear": 2, "linear-scale": 1}),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from forge_ugc.passes.operators.layer_norm import LayerNormChain
 from forge_ugc.passes.operators.linear import LinearFromProduct
 from forge_ugc.passes.operators.linear_activation import LinearActivation
 from forge_ugc.passes.operators.linear_bias import LinearBias
+from forge_ugc.passes.operators.linear_scale import LinearScale
 from forge_ugc.passes.operators.linear_views import LinearViews
 from forge_ugc.passes.operators.merged_linear import MergedLinears
 from forge_ugc.passes.operators.quick_gelu import QuickGelu
@@ -27,7 +28,8 @@ _CHAINS: tuple[type[Rewrite], ...] = (
 )  # fmt: skip
 # A bias joins before an activation does, both before a gate or a residual reads the result.
 _EPILOGUES: tuple[type[Rewrite], ...] = (
-    LinearBias, QuickGelu, LinearActivation, GatedLinearFromTwo, GatedLinearFromHalves, Residual,
+    LinearBias, QuickGelu, LinearActivation, LinearScale, GatedLinearFromTwo, GatedLinearFromHalves,
+    Residual,
 )  # fmt: skip
 # Only what has no epilogue by now is merged with its neighbours.
 _NEIGHBOURS: tuple[type[Rewrite], ...] = (MergedLinears,)

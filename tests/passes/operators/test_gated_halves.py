@@ -50,7 +50,7 @@ def test_phi3_order(fuse, pin):
 def test_glu_activates_the_second_half(fuse):
     ran = fuse(lambda m, x: F.glu(F.linear(x, m.w), -1), X, w=W, rounds=True)
     node = ran.only("gated_linear")
-    assert node.kwargs == {"activation": "sigmoid"}
+    assert node.kwargs.items() >= {"activation": "sigmoid"}.items()
     assert torch.equal(getattr(ran.graph_module, node.args[1].target), W[6:])
 
 

@@ -22,7 +22,7 @@ def test_the_gate_may_stand_on_either_side(fuse, dtype):
         assert ran.calls() == ["gated_linear"]
         node = ran.only("gated_linear")
         assert [a.target for a in node.args[1:]] == ["g", "u"]
-        assert node.kwargs == {"activation": "silu"}
+        assert node.kwargs.items() >= {"activation": "silu"}.items()
 
 
 def test_geglu_with_biases(fuse):
@@ -35,7 +35,7 @@ def test_geglu_with_biases(fuse):
 
 def test_without_activation_it_is_bilinear(fuse):
     ran = fuse(lambda m, x: F.linear(x, m.g) * F.linear(x, m.u), X, g=G, u=U)
-    assert ran.only("gated_linear").kwargs == {"activation": "none"}
+    assert ran.only("gated_linear").kwargs.items() >= {"activation": "none"}.items()
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_behind_a_linear_layer_it_becomes_its_activation(fuse, name):
     ran = fuse(lambda m, x: TANH[name](F.linear(x, m.w)), torch.randn(5, 8), w=torch.randn(6, 8),
                rounds=True)  # fmt: skip
     assert ran.calls() == ["linear"]
-    assert ran.only("linear").kwargs == {"activation": "gelu_tanh"}
+    assert ran.only("linear").kwargs.items() >= {"activation": "gelu_tanh"}.items()
 
 
 def test_before_and_after(fuse, pin):

@@ -27,7 +27,7 @@ def test_every_activation(fuse, name, dtype):
     act = ACTIVATIONS[name]
     ran = fuse(lambda m, x: act(F.linear(x, m.w, m.b)), X.to(dtype), w=W.to(dtype), b=B.to(dtype))
     assert ran.calls() == ["linear"]
-    assert ran.only("linear").kwargs == {"activation": name}
+    assert ran.only("linear").kwargs.items() >= {"activation": name}.items()
 
 
 def test_in_place_relu(fuse):

@@ -21,7 +21,7 @@ def quick(m, x):
 def test_it_is_bit_equal_in_every_dtype(fuse, dtype):
     ran = fuse(quick, X.to(dtype), w=W.to(dtype))
     assert ran.calls() == ["linear"]
-    assert ran.only("linear").kwargs == {"activation": "quick_gelu"}
+    assert ran.only("linear").kwargs.items() >= {"activation": "quick_gelu"}.items()
 
 
 def test_another_slope_is_a_near_miss(fuse):

@@ -44,7 +44,10 @@ def test_every_form(fuse, name):
     ran = fuse(CHAINS[name], X, w=W, rounds=True)
     assert ran.calls() == ["rms_norm"]
     node = ran.only("rms_norm")
-    assert node.kwargs == {"eps": 1e-5, "weight_offset": 0.0, "cast_before_weight": True}
+    assert (
+        node.kwargs.items()
+        >= {"eps": 1e-5, "weight_offset": 0.0, "cast_before_weight": True}.items()
+    )
 
 
 def test_the_form_of_llama_is_bit_equal(fuse, pin):

@@ -61,7 +61,7 @@ def test_every_way_to_turn(fuse, turn, interleaved, dtype):
     assert ran.calls() == ["rotary"]
     node = ran.only("rotary")
     assert [a.target for a in node.args] == ["inputs_0", "inputs_1", "inputs_2"]
-    assert node.kwargs == {"interleaved": interleaved, "rotary_dim": None}
+    assert node.kwargs.items() >= {"interleaved": interleaved, "rotary_dim": None}.items()
 
 
 def test_any_order_of_factors_and_addends(fuse):

@@ -30,7 +30,7 @@ def test_the_rest_passes_through(fuse, interleaved):
     ran = fuse(partial, Q, C, S)
     assert ran.calls() == ["rotary"]
     node = ran.only("rotary")
-    assert node.kwargs == {"interleaved": interleaved, "rotary_dim": 6}
+    assert node.kwargs.items() >= {"interleaved": interleaved, "rotary_dim": 6}.items()
     assert node.args[0].target == "inputs_0"
 
 

@@ -17,7 +17,7 @@ def test_behind_a_linear_layer(fuse):
         return y * y.sigmoid()
 
     ran = fuse(swish, torch.randn(5, 8), w=torch.randn(6, 8), rounds=True)
-    assert ran.only("linear").kwargs == {"activation": "silu"}
+    assert ran.only("linear").kwargs.items() >= {"activation": "silu"}.items()
 
 
 def test_the_sigmoid_of_another_value_stays(fuse):

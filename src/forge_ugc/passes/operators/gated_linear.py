@@ -43,6 +43,8 @@ def _refuse(gate: LinearCall, up: LinearCall) -> No | None:
     for call in (gate, up):
         if call.residual is not None:
             return No("a residual is added before the product", call.node)
+        if call.scale != 1.0:
+            return No("the layer is scaled before the product", call.node)
         if call.is_shared:
             return No(call.readers(), call.node)
     return None

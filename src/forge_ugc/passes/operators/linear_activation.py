@@ -43,6 +43,8 @@ class LinearActivation(Rewrite):
             return No(f"the linear layer ends in {call.activation} already", call.node)
         if call.residual is not None:
             return No("a residual is added before the activation", call.node)
+        if call.scale != 1.0:
+            return No("the layer is scaled before the activation", call.node)
         if call.is_shared:
             return No(call.readers(), call.node)
         return fuse(node, Linear(activation=activation), call.operands(),

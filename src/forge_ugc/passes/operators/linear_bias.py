@@ -34,7 +34,7 @@ class LinearBias(Rewrite):
                 return No(f"the addend is {bias}, a bias would be [{kind.shape[-1]}]",
                           cast(fx.Node, addend))  # fmt: skip
             if not call.is_plain:
-                return No("the constant is added after activation or residual", call.node)
+                return No("the constant is added after activation, scale or residual", call.node)
             if call.b is not None:
                 return No("the linear layer has a bias already", call.node)
             if call.is_shared:

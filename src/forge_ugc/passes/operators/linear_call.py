@@ -13,7 +13,7 @@ from forge_ugc.passes.operators.matching import argument
 
 @dataclass(frozen=True, slots=True)
 class LinearCall:
-    """The operands and the activation of one `linear` node."""
+    """The operands and the epilogue of one `linear` node."""
 
     node: fx.Node
     x: fx.Node
@@ -21,11 +21,12 @@ class LinearCall:
     b: fx.Node | None
     residual: fx.Node | None
     activation: str
+    scale: float
 
     @property
     def is_plain(self) -> bool:
-        """True without activation and residual."""
-        return self.activation == "none" and self.residual is None
+        """True without activation, scale and residual."""
+        return self.activation == "none" and self.scale == 1.0 and self.residual is None
 
     @property
     def is_shared(self) -> bool:
@@ -51,6 +52,6 @@ def linear_call(value: object) -> LinearCall | None:
         return None
     rest = [cast(fx.Node | None, argument(value, i, n)) for i, n in ((2, "b"), (3, "residual"))]
     x, w = cast(tuple[fx.Node, fx.Node], value.args[:2])
-    return LinearCall(
-        value, x, w, rest[0], rest[1], cast(str, value.kwargs.get("activation", "none"))
-    )
+    activation = cast(str, value.kwargs.get("activation", "none"))
+    scale = cast(float, value.kwargs.get("scale", 1.0))
+    return LinearCall(value, x, w, rest[0], rest[1], activation, scale)

@@ -38,5 +38,5 @@ class LinearViews(Rewrite):
             return No("a residual of the flattened shape is added before the reshape", call.node)
         if call.is_shared:
             return No(call.readers(), call.node)
-        return fuse(node, Linear(activation=call.activation), (x, call.w, call.b),
+        return fuse(node, Linear(activation=call.activation, scale=call.scale), (x, call.w, call.b),
                     by=self.name, origin=call.node)  # fmt: skip

@@ -12,7 +12,7 @@ from forge_ugc.passes.operators.matching import fuse, operands
 
 
 class Residual(Rewrite):
-    """add(r, act(linear(x, w, b)))  ->  linear(x, w, b, r) {activation = act}.
+    """add(r, c * act(linear(x, w, b)))  ->  linear(x, w, b, r) {activation = act, scale = c}.
 
     Of two linear layers that are added, the later one takes the earlier one's result.
     """
@@ -38,7 +38,7 @@ class Residual(Rewrite):
                 continue  # the residual stream itself
             refusal = _refuse(call, residual)
             if refusal is None:
-                return fuse(node, Linear(activation=call.activation),
+                return fuse(node, Linear(activation=call.activation, scale=call.scale),
                             call.having(residual=residual),
                             by=self.name, origin=call.node)  # fmt: skip
         return refusal
