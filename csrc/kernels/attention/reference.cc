@@ -65,7 +65,6 @@ FORGE_INLINE float reduce_max(Vec v) noexcept {
 }
 
 FORGE_INLINE float reduce_add(Vec v) noexcept { return (v[0] + v[2]) + (v[1] + v[3]); }
-FORGE_INLINE float first_of(Vec v) noexcept { return v[0]; }
 
 // -inf in all lanes but [begin, end).
 FORGE_INLINE Vec hide_outside(Vec v, std::size_t begin, std::size_t end) noexcept {
@@ -80,19 +79,16 @@ FORGE_INLINE Vec hidden_where_zero(const std::uint8_t* from) noexcept {
   return select(bytes == 0, fill(-__builtin_inff()), fill(0.0f));
 }
 
-// To the nearest integer, for less than 2^22: the sum has no bits behind the point.
-FORGE_INLINE Vec round(Vec v) noexcept {
-  const Vec shift = fill(0x1.8p23f);
-  return (v + shift) - shift;
+// Zero where `v` is below the limit; NaN is not.
+FORGE_INLINE Vec zero_if_below(Vec v, Vec limit) noexcept {
+  return select(v < limit, fill(0.0f), v);
 }
 
-// v 2^power, or zero where x is below the limit; NaN is not. Powers from -126 to 127.
-FORGE_INLINE Vec scale_unless_below(Vec v, Vec power, Vec x, Vec limit) noexcept {
-  // The sum's lowest bits are the power; where that is no such integer, the result is not used.
-  const Bits low = reinterpret_cast<Bits>(power + fill(0x1.8p23f) + fill(127.0f));
-  const Vec scaled = v * reinterpret_cast<Vec>(low << 23);
-  // NaN is neither below the limit nor a power.
-  return select(x < limit, fill(0.0f), select(x == x, scaled, x));
+// v 2^power, or zero where x is below the limit; NaN is not. The lowest bits of `shifted` are the
+// biased power, from 1 to 254.
+FORGE_INLINE Vec scale_unless_below(Vec v, Vec, Vec shifted, Vec x, Vec limit) noexcept {
+  const Vec scaled = v * reinterpret_cast<Vec>(reinterpret_cast<Bits>(shifted) << 23);
+  return select(x < limit, fill(0.0f), scaled);
 }
 
 // The sums of the lanes of each, times a factor.

@@ -67,8 +67,6 @@ FORGE_INLINE float reduce_add(Vec v) noexcept {
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
-FORGE_INLINE float first_of(Vec v) noexcept { return _mm256_cvtss_f32(v); }
-
 // -inf in all lanes but [begin, end).
 FORGE_INLINE Vec hide_outside(Vec v, std::size_t begin, std::size_t end) noexcept {
   const __m256i seen = _mm256_andnot_si256(first_lanes(begin), first_lanes(end));
@@ -82,14 +80,16 @@ FORGE_INLINE Vec hidden_where_zero(const std::uint8_t* from) noexcept {
   return _mm256_and_ps(_mm256_castsi256_ps(hidden), fill(-__builtin_inff()));
 }
 
-FORGE_INLINE Vec round(Vec v) noexcept {
-  return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+// Zero where `v` is below the limit; NaN is not.
+FORGE_INLINE Vec zero_if_below(Vec v, Vec limit) noexcept {
+  return _mm256_and_ps(v, _mm256_cmp_ps(v, limit, _CMP_NLT_UQ));
 }
 
-// v 2^power, or zero where x is below the limit; NaN is not. Powers from -126 to 127.
-FORGE_INLINE Vec scale_unless_below(Vec v, Vec power, Vec x, Vec limit) noexcept {
-  const __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(power), _mm256_set1_epi32(127));
-  const Vec scaled = mul(v, _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23)));
+// v 2^power, or zero where x is below the limit; NaN is not. The lowest bits of `shifted` are the
+// biased power, from 1 to 254.
+FORGE_INLINE Vec scale_unless_below(Vec v, Vec, Vec shifted, Vec x, Vec limit) noexcept {
+  const __m256i factor = _mm256_slli_epi32(_mm256_castps_si256(shifted), 23);
+  const Vec scaled = mul(v, _mm256_castsi256_ps(factor));
   return _mm256_and_ps(scaled, _mm256_cmp_ps(x, limit, _CMP_NLT_UQ));
 }
 

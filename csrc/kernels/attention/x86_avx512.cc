@@ -50,11 +50,28 @@ FORGE_INLINE Vec fma(Vec a, Vec b, Vec c) noexcept { return _mm512_fmadd_ps(a, b
 FORGE_INLINE Vec negated_fma(Vec a, Vec b, Vec c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
 FORGE_INLINE Vec multiply_add(Vec a, Vec b, Vec c) noexcept { return _mm512_fmadd_ps(a, b, c); }
 
-// The larger one, or `known` where `v` is NaN.
-FORGE_INLINE Vec max_unless_nan(Vec v, Vec known) noexcept { return _mm512_max_ps(v, known); }
-FORGE_INLINE float reduce_max(Vec v) noexcept { return _mm512_reduce_max_ps(v); }
-FORGE_INLINE float reduce_add(Vec v) noexcept { return _mm512_reduce_add_ps(v); }
-FORGE_INLINE float first_of(Vec v) noexcept { return _mm512_cvtss_f32(v); }
+// The larger one, or `known` where `v` is NaN. (GCC 12 finds what its unmasked intrinsics and
+// reductions do at fault.)
+FORGE_INLINE Vec max_unless_nan(Vec v, Vec known) noexcept {
+  return _mm512_maskz_max_ps(0xffff, v, known);
+}
+
+FORGE_INLINE __m256 low_half(Vec v) noexcept { return _mm512_extractf32x8_ps(v, 0); }
+FORGE_INLINE __m256 high_half(Vec v) noexcept { return _mm512_extractf32x8_ps(v, 1); }
+
+FORGE_INLINE float reduce_max(Vec v) noexcept {
+  const __m256 half = _mm256_max_ps(low_half(v), high_half(v));
+  __m128 top = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  top = _mm_max_ps(top, _mm_movehl_ps(top, top));
+  return _mm_cvtss_f32(_mm_max_ss(top, _mm_movehdup_ps(top)));
+}
+
+FORGE_INLINE float reduce_add(Vec v) noexcept {
+  const __m256 half = _mm256_add_ps(low_half(v), high_half(v));
+  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
+  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
+}
 
 // -inf in all lanes but [begin, end).
 FORGE_INLINE Vec hide_outside(Vec v, std::size_t begin, std::size_t end) noexcept {
@@ -69,12 +86,13 @@ FORGE_INLINE Vec hidden_where_zero(const std::uint8_t* from) noexcept {
   return _mm512_mask_blend_ps(seen, fill(-__builtin_inff()), fill(0.0f));
 }
 
-FORGE_INLINE Vec round(Vec v) noexcept {
-  return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT);
+// Zero where `v` is below the limit; NaN is not.
+FORGE_INLINE Vec zero_if_below(Vec v, Vec limit) noexcept {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, limit, _CMP_NLT_UQ), v);
 }
 
 // v 2^power, or zero where x is below the limit; NaN is not.
-FORGE_INLINE Vec scale_unless_below(Vec v, Vec power, Vec x, Vec limit) noexcept {
+FORGE_INLINE Vec scale_unless_below(Vec v, Vec power, Vec, Vec x, Vec limit) noexcept {
   return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, limit, _CMP_NLT_UQ), v, power);
 }
 
@@ -84,7 +102,7 @@ FORGE_INLINE void store_four_sums(Vec a, Vec b, Vec c, Vec d, float factor, floa
   const Vec ab = add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
   const Vec cd = add(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
   const Vec abcd = add(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xee));
-  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps(abcd, 1));
+  const __m256 half = _mm256_add_ps(low_half(abcd), high_half(abcd));
   const __m128 sums = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
   _mm_storeu_ps(to, _mm_mul_ps(sums, _mm_set1_ps(factor)));
 }
