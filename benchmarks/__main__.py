@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-# They make OpenBLAS, and so NumPy, choose other kernels than this machine would by itself.
-_FOREIGN = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+from benchmarks.core.environment import FOREIGN
+
 _HERE = Path(__file__).parent
 
 
@@ -24,6 +24,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--quick", action="store_true", help="few repeats; writes nothing without --json"
     )
+    for name, what in (("models", "gpt2,smollm2"), ("precisions", "fp32,bf16")):
+        parser.add_argument(
+            f"--{name}", metavar="A,B", type=_names, default=(),
+            help=f"only these of a benchmark's {name} ({what}); writes nothing without --json",
+        )  # fmt: skip
+    parser.add_argument(
+        "--layers", metavar="N", type=int,
+        help="models cut to N layers, to try a benchmark; writes nothing without --json",
+    )  # fmt: skip
     parser.add_argument("--render", action="store_true", help="only write RESULTS.md again")
     options = parser.parse_args(arguments)
 
@@ -40,9 +49,18 @@ def main(arguments: list[str] | None = None) -> int:
     folder = options.json or _HERE / "results"
     document = (options.json or _HERE) / "RESULTS.md"
     skipped = 0 if options.render else _run(options, folder)
-    if not options.quick or options.json:
+    if not _partial(options) or options.json:
         _render(folder, document)
     return 1 if skipped and options.names else 0
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def _partial(options: argparse.Namespace) -> bool:
+    """True if the figures are not those that RESULTS.md is to show."""
+    return bool(options.quick or options.layers or options.models or options.precisions)
 
 
 def _run(options: argparse.Namespace, folder: Path) -> int:
@@ -52,7 +70,10 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
 
     logging.disable(logging.WARNING)
     setup, skipped = environment.current(), 0
-    settings = Settings(quick=options.quick, say=lambda text: print(f"  {text}", flush=True))
+    settings = Settings(
+        quick=options.quick, say=lambda text: print(f"  {text}", flush=True),
+        layers=options.layers, models=options.models, precisions=options.precisions,
+    )  # fmt: skip
     for name in options.names or registered():
         cls = registered()[name]
         print(f"{name}: {cls.title}", flush=True)
@@ -64,9 +85,9 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
             skipped += 1
             continue
         print(f"  done in {time.perf_counter() - start:.0f} s\n", flush=True)
-        if options.quick:
+        if _partial(options):
             print(render.render({name: found}, registered()))
-        if not options.quick or options.json:
+        if not _partial(options) or options.json:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.json").write_text(results.dump(found), encoding="utf-8")
     return skipped
@@ -83,8 +104,8 @@ def _render(folder: Path, document: Path) -> None:
 
 def _without_foreign_settings() -> None:
     """Start this process again without variables that are already too late to unset."""
-    if any(name in os.environ for name in _FOREIGN):
-        clean = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+    if any(name in os.environ for name in FOREIGN):
+        clean = {key: value for key, value in os.environ.items() if key not in FOREIGN}
         os.execve(sys.executable, [sys.executable, "-m", "benchmarks", *sys.argv[1:]], clean)
 
 

@@ -27,14 +27,31 @@ class Settings:
     Attributes:
         quick: few repeats and small sizes, to try a benchmark; the figures mean nothing.
         say: takes a line of progress.
+        layers: number of layers instead of the models' own, to try a benchmark.
+        models, precisions: only these, where a benchmark has several; empty for all.
     """
 
     quick: bool
     say: Callable[[str], None]
+    layers: int | None = None
+    models: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
 
     def pick(self, full: int, quick: int) -> int:
         """A number of repeats, lines or layers."""
         return quick if self.quick else full
+
+    def choose(self, models: tuple[str, ...]) -> tuple[str, ...]:
+        """Those models that were asked for; `gpt2` asks for `shape:gpt2` too."""
+        return tuple(
+            model
+            for model in models
+            if not self.models or {model, model.removeprefix("shape:")} & set(self.models)
+        )
+
+    def choose_precisions(self, precisions: tuple[str, ...]) -> tuple[str, ...]:
+        """Those precisions that were asked for."""
+        return tuple(p for p in precisions if not self.precisions or p in self.precisions)
 
 
 class Benchmark(ABC):

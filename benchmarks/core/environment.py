@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# They make OpenBLAS, and so NumPy, choose other kernels than this machine would by itself.
+FOREIGN = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _OWN_FILES = (":!benchmarks/results", ":!benchmarks/RESULTS.md")
 
 

@@ -1,0 +1,1 @@
+"""The engines: one file each, which holds a class of that name."""
