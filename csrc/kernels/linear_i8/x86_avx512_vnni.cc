@@ -1,0 +1,28 @@
+#include <utility>
+
+#include "kernels/linear/vec_avx512.inc"
+#include "kernels/linear_i8/args.h"
+
+namespace forge {
+namespace {
+
+// 24 sums, three vectors of columns, a factor and the constant of x + 128: 29 of 32 registers.
+constexpr std::size_t kRows = 8, kVectors = 3, kStreamRows = 4;
+constexpr std::size_t kVnniGroupBlock = 1;
+
+}  // namespace
+}  // namespace forge
+
+#include "kernels/linear_i8/vnni.inc"
+
+#include "kernels/linear_i8/product.inc"
+
+namespace forge {
+
+void linear_i8_avx512_vnni(const LinearI8& args, Share share) noexcept { run(args, share); }
+
+void linear_pack_i8_avx512_vnni(const LinearPackI8& args, Share share) noexcept {
+  pack(args, share);
+}
+
+}  // namespace forge
