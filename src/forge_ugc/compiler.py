@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import fx, nn
 
 from forge_ugc import backends
 from forge_ugc.artifact import read_artifact, write_artifact
@@ -21,6 +21,7 @@ from forge_ugc.capture import CapturedGraph, capture
 from forge_ugc.capture.serialize import interface_from_json, interface_to_json
 from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
+from forge_ugc.constants import ConstantStore
 from forge_ugc.errors import ForgeError, OptionError
 from forge_ugc.lowering import lower
 from forge_ugc.npuir.parser import parse_program
@@ -56,7 +57,8 @@ class CompiledModel:
         executable: Executable,
         result: CompilationResult | None,
     ) -> None:
-        self._program, self._tensors = program, tensors
+        self._program = program
+        self._tensors = ConstantStore(tensors, executable.released)
         self._signature, self._output = signature, output
         self._executable, self._result = executable, result
 
@@ -194,9 +196,12 @@ def compile_captured(
         check_order(lowered.program, ordered)
         check_buffers(program)
         verify(program, infer)
+    optimized = dict(Counter(map(operator_of, calls(captured.graph_module.graph))))
+    _drop_tensors(captured.graph_module)  # so that the backend can free what it packs
     with clock("backend"):
         executable = backend.compile(program, lowered.tensors, options)
-    result = _result(captured, program, clock, pipeline, order_stats, buffer_stats, executable)
+    counts = (dict(captured.nodes_by_operator), optimized)
+    result = _result(counts, program, clock, pipeline, order_stats, buffer_stats, executable)
     return CompiledModel(
         program, lowered.tensors, captured.signature, captured.output, executable, result
     )
@@ -224,14 +229,16 @@ def load(
     artifact = read_artifact(Path(path))
     backend = backends.get(artifact.program.target)
     signature, output = interface_from_json(artifact.extra, artifact.program, output_types)
-    executable = backend.compile(artifact.program, artifact.tensors, options or Options())
-    return CompiledModel(artifact.program, artifact.tensors, signature, output, executable, None)
+    tensors = dict(artifact.tensors)
+    executable = backend.compile(artifact.program, tensors, options or Options())
+    return CompiledModel(artifact.program, tensors, signature, output, executable, None)
 
 
 def _restore(
     text: str, tensors: Mapping[str, torch.Tensor], signature: Signature, output: Structure
 ) -> CompiledModel:
     program = parse_program(text)
+    tensors = dict(tensors)
     executable = backends.get(program.target).compile(program, tensors, Options())
     return CompiledModel(program, tensors, signature, output, executable, None)
 
@@ -270,14 +277,20 @@ def _dump(options: Options, stage: str, program: Program) -> None:
         (options.dump_ir / f"{stage}.npuir").write_text(print_program(program), encoding="utf-8")
 
 
+def _drop_tensors(graph_module: fx.GraphModule) -> None:
+    """Constants and states live on in the lowered program; this graph only had borrowed them."""
+    for node in graph_module.graph.nodes:
+        if node.op == "get_attr" and hasattr(graph_module, str(node.target)):
+            delattr(graph_module, str(node.target))
+
+
 def _result(
-    captured: CapturedGraph, program: Program, clock: _Clock,
+    operators: tuple[dict[str, int], dict[str, int]], program: Program, clock: _Clock,
     pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats, executable: Executable,
 ) -> CompilationResult:  # fmt: skip
-    after = Counter(map(operator_of, calls(captured.graph_module.graph)))
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
-        captured_operators=dict(captured.nodes_by_operator), optimized_operators=dict(after),
+        captured_operators=operators[0], optimized_operators=operators[1],
         pipeline=pipeline,
         instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
         host_instructions=dict(executable.host_instructions), buffers=buffers, schedule=order,

@@ -67,7 +67,8 @@ def test_sizes_around_tiles(isa, k):
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "k"), [(1, 200, 8192), (9, 50, 8191), (130, 300, 97), (300, 40, 1030), (128, 65, 4096)]
+    ("m", "n", "k"),
+    [(1, 200, 8192), (9, 50, 8191), (130, 300, 97), (300, 40, 1030), (128, 65, 4096)],
 )
 def test_larger_sizes(isa, m, n, k):
     x, w, bias, residual = problem(m, n, k)

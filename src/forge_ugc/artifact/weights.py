@@ -10,6 +10,7 @@ import torch
 
 from forge_ugc.artifact import strict_json
 from forge_ugc.artifact.container import ALIGNMENT_BYTES, Container
+from forge_ugc.constants import ConstantStore
 from forge_ugc.errors import ArtifactError
 from forge_ugc.npuir.instruction import Const
 from forge_ugc.npuir.program import ConstDecl, Program, StateDecl
@@ -88,7 +89,10 @@ class WeightsWriter:
             if name not in types and name not in views:
                 raise ArtifactError(f"the tensor {name!r} is not declared by the program")
         self._order = sorted(types, key=lambda n: types[n].size_bytes % ALIGNMENT_BYTES != 0)
-        self._tensors = {name: _checked(name, types[name], tensors) for name in self._order}
+        self._tensors, self._types = tensors, types
+        for name in self._order:
+            if not (isinstance(tensors, ConstantStore) and tensors.is_rebuilt(name)):
+                _checked(name, types[name], tensors)
         entries: dict[str, Stored] = {}
         at = 0
         for name in self._order:
@@ -110,7 +114,7 @@ class WeightsWriter:
         for name in self._order:
             padding = -written % ALIGNMENT_BYTES
             yield bytes(padding)
-            data = _bytes_of(self._tensors[name])
+            data = _bytes_of(_checked(name, self._types[name], self._tensors))
             for at in range(0, len(data), _CHUNK_BYTES):
                 yield data[at : at + _CHUNK_BYTES]
             written += padding + len(data)

@@ -49,9 +49,12 @@ class Executable(ABC):
 
     Attributes:
         host_instructions: how many instructions run through PyTorch operators, by opcode.
+        released: constants that were taken out of the tensors that `compile` got, since the
+            executable holds them in a form of its own, by name; the function gives them back.
     """
 
     host_instructions: Mapping[str, int] = MappingProxyType({})
+    released: Mapping[str, Callable[[], torch.Tensor]] = MappingProxyType({})
 
     @abstractmethod
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -89,13 +92,14 @@ class Backend(ABC):
 
     @abstractmethod
     def compile(
-        self, program: Program, tensors: Mapping[str, torch.Tensor], options: Options
+        self, program: Program, tensors: dict[str, torch.Tensor], options: Options
     ) -> Executable:
         """Make a scheduled, allocated program ready to run.
 
         Args:
             program: with a place for every result that is not a view.
-            tensors: constants and initial states by name; states are owned by the executable.
+            tensors: constants and initial states by name; states are owned by the executable. It
+                may remove constants, one by one as it packs them, see `Executable.released`.
             options: of the compilation, or of the loading of a file: number of threads.
         """
 

@@ -44,7 +44,7 @@ class Lowered:
     """The program, with the tensors of constants that own memory and of initial states."""
 
     program: Program
-    tensors: Mapping[str, torch.Tensor]
+    tensors: dict[str, torch.Tensor]
 
 
 def lower(captured: CapturedGraph, backend: Backend, name: str) -> Lowered:

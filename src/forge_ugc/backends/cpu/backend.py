@@ -37,7 +37,7 @@ class CpuBackend(Backend):
         return No(f"{instruction.opcode} has no kernel for the cpu")
 
     def compile(
-        self, program: Program, tensors: Mapping[str, torch.Tensor], options: Options
+        self, program: Program, tensors: dict[str, torch.Tensor], options: Options
     ) -> Executable:
         if native.missing() is not None or not options.native:
             return HostExecutable(program, tensors)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 
@@ -13,7 +15,7 @@ from forge_ugc.backends.cpu.lowering import find_lowering
 from forge_ugc.backends.host import Frame, HostExecutable
 from forge_ugc.backends.host_steps import Step, Values, view_of
 from forge_ugc.errors import InputError
-from forge_ugc.npuir.instruction import External, Instruction, Ref, Result
+from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Result
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.torch_types import empty
@@ -31,7 +33,7 @@ class NativeExecutable(HostExecutable):
     def __init__(
         self,
         program: Program,
-        tensors: Mapping[str, torch.Tensor],
+        tensors: dict[str, torch.Tensor],
         *,
         threads: int,
         pin_threads: bool = False,
@@ -39,7 +41,10 @@ class NativeExecutable(HostExecutable):
         self._native = _native.Program(threads, pin_threads)
         # An output that the caller still holds is not given back; one more is on its way out.
         self._recycler = _native.Recycler(2 * max(1, len(program.outputs)))
+        self.released: dict[str, Callable[[], torch.Tensor]] = {}
+        self._owned = tensors
         super().__init__(program, tensors)
+        self._owned = {}
 
     @property
     def native_program(self) -> _native.Program:
@@ -47,9 +52,11 @@ class NativeExecutable(HostExecutable):
         return self._native
 
     def build_steps(self) -> list[Step]:
+        """Emits all kernels; each weight is dropped once the last instruction has packed it."""
         places = {r.reg: r.place for r in self._program.results()}
         self._emitter = Emitter(self._native, self._types, self._roots, places, self._fixed)
         needed = self._needed_by_host()
+        last = self._last_packing()
         built: list[Step] = []
         views: list[Step] = []
         begin = 0
@@ -63,6 +70,9 @@ class NativeExecutable(HostExecutable):
                 lowering = find_lowering(instruction.opcode)
                 assert lowering is not None  # noqa: S101 - _has_kernel found it
                 lowering.emit(instruction, self._emitter)
+                for const in lowering.packed_constants(instruction):
+                    if last.get(const) is instruction:
+                        self._release(const)
                 produced += [r for r in instruction.results if isinstance(r.place, External)]
             else:
                 built += [*self._segment(begin, produced), *views, *self.steps(instruction)]
@@ -80,6 +90,37 @@ class NativeExecutable(HostExecutable):
             if not instruction.is_view and not self._has_kernel(instruction):
                 needed.update(instruction.refs())
         return needed
+
+    def _last_packing(self) -> dict[Const, Instruction]:
+        """For every constant that is packed and read by nothing else: who packs it last."""
+        last: dict[Const, Instruction] = {}
+        read: set[Ref] = {self._roots[r].base for r in self._program.outputs}
+        read |= {self._roots[s.value].base for s in self._program.stores}
+        read |= {self._roots[Const(c.name)].base for c in self._program.constants if c.view}
+        for instruction in self._program.instructions:
+            packed: tuple[Const, ...] = ()
+            found = find_lowering(instruction.opcode)
+            if found is not None and self._has_kernel(instruction):
+                packed = found.packed_constants(instruction)
+            last.update(dict.fromkeys(packed, instruction))
+            others = Counter(instruction.refs())
+            others.subtract(packed)
+            read |= {self._roots[ref].base for ref, count in others.items() if count > 0}
+        return {const: i for const, i in last.items() if const not in read}
+
+    def _release(self, const: Const) -> None:
+        """Drop a weight that lives on in packed form only."""
+        weight = self._fixed.pop(const)
+        kind, packer = self._types[const], self._emitter.packer
+        packed = packer.pack(weight, kind.dtype).weight
+        packer.forget(weight)
+
+        def restore() -> torch.Tensor:
+            values = packer.unpack(packed, cast("tuple[int, int]", kind.shape), kind.dtype)
+            return values if kind.is_contiguous else empty(kind).copy_(values)
+
+        self.released[const.name] = restore
+        self._owned.pop(const.name, None)
 
     def _segment(self, begin: int, produced: Sequence[Result]) -> list[Step]:
         """The call of the steps from `begin` on."""

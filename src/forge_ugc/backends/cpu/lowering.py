@@ -36,6 +36,10 @@ class Lowering(ABC):
             types: the type of everything that the instruction reads.
         """
 
+    def packed_constants(self, instruction: Instruction) -> tuple[Const, ...]:
+        """Constants that `emit` packs, and that the steps do not read where they are."""
+        return ()
+
     @abstractmethod
     def emit(self, instruction: Instruction, emitter: Emitter) -> None:
         """Append the steps of an instruction that `supports` said Yes to."""

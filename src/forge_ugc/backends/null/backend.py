@@ -43,6 +43,6 @@ class NullBackend(Backend):
         return No(f"{opcode} is neither a matrix product nor a fused operator")
 
     def compile(
-        self, program: Program, tensors: Mapping[str, torch.Tensor], options: Options
+        self, program: Program, tensors: dict[str, torch.Tensor], options: Options
     ) -> Executable:
         return HostExecutable(program, tensors)

@@ -134,6 +134,9 @@ class LinearLowering(Lowering):
         _, w, b, residual = (_operand(instruction.operands, i) for i in range(4))
         return _common_support(instruction, types, [w], [b], residual)
 
+    def packed_constants(self, instruction: Instruction) -> tuple[Const, ...]:
+        return (cast(Const, instruction.operands[1]),)
+
     def emit(self, instruction: Instruction, emitter: Emitter) -> None:
         operands = instruction.operands
         _emit(
@@ -152,6 +155,9 @@ class MergedLinearLowering(Lowering):
         if len({r.type.dtype for r in instruction.results}) > 1:
             return No("the results are of several types")
         return _common_support(instruction, types, weights, biases, None)
+
+    def packed_constants(self, instruction: Instruction) -> tuple[Const, ...]:
+        return cast("tuple[Const, ...]", _several(instruction.operands[1]))
 
     def emit(self, instruction: Instruction, emitter: Emitter) -> None:
         operands = instruction.operands
@@ -173,6 +179,9 @@ class GatedLinearLowering(Lowering):
     def supports(self, instruction: Instruction, types: Types) -> Yes | No:
         _, gate, up, b_gate, b_up = (_operand(instruction.operands, i) for i in range(5))
         return _common_support(instruction, types, [gate, up], [b_gate, b_up], None)
+
+    def packed_constants(self, instruction: Instruction) -> tuple[Const, ...]:
+        return cast("tuple[Const, ...]", instruction.operands[1:3])
 
     def emit(self, instruction: Instruction, emitter: Emitter) -> None:
         _, gate, up, b_gate, b_up, x_scale, s_gate, s_up = (
