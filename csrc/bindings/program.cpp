@@ -32,6 +32,19 @@ std::size_t add_step(Program& program, const std::string& name, const nb::dict& 
   return program.add(kernel, variant_of(kernel, isa).run, args, relocations, barrier);
 }
 
+// The kernel of every step by name, with the instruction set of the variant that runs.
+nb::list kernels_of(const Program& program) {
+  nb::list made;
+  for (const Step& step : program.steps()) {
+    std::string isa;
+    for (const KernelVariant& variant : step.kernel->variants) {
+      if (variant.run == step.run && isa.empty()) isa = isa_name(variant.isa);
+    }
+    made.append(nb::make_tuple(std::string(step.kernel->name), isa));
+  }
+  return made;
+}
+
 int run_frame(Frame& frame, std::size_t begin, std::size_t end, const Program& program,
               const std::vector<std::pair<unsigned, std::uintptr_t>>& externals,
               const std::optional<Times>& times) {
@@ -76,6 +89,7 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("threads", &Program::threads)
       .def_prop_ro("scratch_bytes", &Program::scratch_bytes)
       .def("__len__", [](const Program& p) { return p.steps().size(); })
+      .def("kernels", &kernels_of)
       .def("barriers", [](const Program& p) {
         std::size_t count = 0;
         for (const Step& step : p.steps()) count += step.barrier ? 1 : 0;

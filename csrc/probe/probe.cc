@@ -1,5 +1,7 @@
 #include "probe/probe.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -38,6 +40,17 @@ constexpr double kPieceNs = 500e3;
 double now_ns() noexcept {
   return static_cast<double>(std::chrono::steady_clock::now().time_since_epoch() /
                              std::chrono::nanoseconds(1));
+}
+
+// Of the calling thread alone, while it has a processor.
+double processor_ns() noexcept {
+#if defined(__unix__) || defined(__APPLE__)
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+#else
+  return now_ns();
+#endif
 }
 
 // Keeps results alive.
@@ -102,9 +115,16 @@ double measure_compute(const ComputeProbe& probe, unsigned threads, double secon
   };
   run(1);
   const std::size_t rounds = fitting_rounds(run);
-  const auto work = [&](Share, std::size_t, Barrier&) noexcept { run(rounds); };
-  const double operations = probe.operations * static_cast<double>(rounds) * threads;
-  return operations / best_of(threads, seconds, work);
+  std::vector<double> best_ns(threads, std::numeric_limits<double>::infinity());
+  const auto work = [&](Share share, std::size_t, Barrier&) noexcept {
+    const double start = processor_ns();
+    run(rounds);
+    best_ns[share.index] = std::min(best_ns[share.index], processor_ns() - start);
+  };
+  best_of(threads, seconds, work);
+  double rate = 0.0;
+  for (double ns : best_ns) rate += probe.operations * static_cast<double>(rounds) / ns;
+  return rate;
 }
 
 double measure_read(unsigned threads, std::size_t bytes, double seconds) {
@@ -126,7 +146,7 @@ double measure_read(unsigned threads, std::size_t bytes, double seconds) {
 }
 
 double measure_barrier(unsigned threads, double seconds) {
-  constexpr int kBarriers = 500;
+  constexpr int kBarriers = 50;
   const auto work = [](Share, std::size_t, Barrier& barrier) noexcept {
     for (int i = 0; i < kBarriers; ++i) barrier.arrive_and_wait();
   };

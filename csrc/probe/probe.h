@@ -1,8 +1,9 @@
 // What the machine can do: arithmetic, reading from memory, waiting for each other.
 //
 // The threads of the process's pool repeat a piece of work of about half a millisecond until the
-// time is up, each time starting together; a repetition lasts from the first start to the last
-// end. The best counts: whatever else the machine does can only make a repetition slower.
+// time is up, each time starting together. The best repetition counts: whatever else the machine
+// does can only make one slower. It lasts from the first start to the last end; arithmetic, which
+// threads do not share, is timed by the processor time of each thread.
 #pragma once
 
 #include <cstddef>

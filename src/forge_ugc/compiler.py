@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx, nn
@@ -38,6 +38,9 @@ from forge_ugc.schedule.check_buffers import check_buffers
 from forge_ugc.schedule.check_order import check_order
 from forge_ugc.schedule.linear_scan import BufferStats, allocate
 from forge_ugc.schedule.scheduler import ScheduleStats, schedule
+
+if TYPE_CHECKING:
+    from forge_ugc.profiling.profile import Profile
 
 PHASES = ("capture", "passes", "lowering", "scheduling", "allocation", "backend")
 
@@ -70,6 +73,34 @@ class CompiledModel:
         """
         inputs = self._signature.flatten(args, kwargs)
         return unflatten(self._output, self._executable.run(inputs))
+
+    def profile(self, *args: object, **kwargs: object) -> Profile:
+        """Run with these arguments, 5 times to warm up and 20 that count: where the time goes.
+
+        States keep the values that they had, and so do the arguments. See docs/profiling.md.
+
+        Raises:
+            InputError: the arguments differ from the compiled signature.
+            OptionError: the target keeps no times.
+        """
+        return self.profile_calls(args, kwargs)
+
+    def profile_calls(
+        self,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+        *,
+        runs: int = 20,
+        warmups: int = 5,
+    ) -> Profile:
+        """As `profile`, with another number of calls. No other thread may call meanwhile."""
+        from forge_ugc.profiling.measuring import profile_executable
+
+        inputs = self._signature.flatten(args, kwargs or {})
+        states = [self._tensors[state.name] for state in self._program.states]
+        return profile_executable(
+            self._program, self._executable, inputs, states, runs=runs, warmups=warmups
+        )
 
     @property
     def program(self) -> Program:

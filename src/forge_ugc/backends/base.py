@@ -19,6 +19,7 @@ from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.options import Options
 from forge_ugc.plugins import load_plugins
+from forge_ugc.profiling.recording import Recording
 
 _REGISTRY: dict[str, type[Backend]] = {}
 _T = TypeVar("_T", bound="type[Backend]")
@@ -64,6 +65,16 @@ class Executable(ABC):
         the program is that very tensor; any other is new memory of its own. If an instruction
         raises, nothing has been written.
         """
+
+    def record(self, inputs: Sequence[torch.Tensor]) -> Recording:
+        """Run as `run` does, and say when every step ran.
+
+        Raises:
+            OptionError: this target keeps no times.
+        """
+        raise OptionError(
+            f"{type(self).__name__} keeps no times of its steps", fix="profile for target 'cpu'"
+        )
 
 
 class Backend(ABC):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 import torch
 
@@ -28,6 +29,7 @@ from forge_ugc.errors import InputError, InternalError
 from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Reg, Result, Slot, State
 from forge_ugc.npuir.program import Program
 from forge_ugc.ops.core.schema import overload_of, unbind
+from forge_ugc.profiling.recording import HostRun, NativeCall, Recording
 
 
 @dataclass(slots=True)
@@ -36,6 +38,13 @@ class Frame:
 
     arena: torch.Tensor
     values: Values
+
+
+class Planned(NamedTuple):
+    """A step of every call, and the instruction it belongs to; None for one of native kernels."""
+
+    step: Step
+    instruction: Instruction | None
 
 
 class HostExecutable(Executable):
@@ -53,7 +62,8 @@ class HostExecutable(Executable):
         self._dynamic = set(self._position)
         self._dynamic |= {r.reg for r in program.results() if isinstance(r.place, External)}
         self.host_instructions: Counter[str] = Counter()
-        self._steps = self.build_steps()
+        self._planned = self.build_steps()
+        self._steps = [planned.step for planned in self._planned]
         self._frames: deque[Frame] = deque()
         self._lock = threading.Lock() if program.states else None
         self._written = [self._position[s.target] for s in program.stores
@@ -63,14 +73,52 @@ class HostExecutable(Executable):
                           and self._roots[r].base in self._dynamic]  # fmt: skip
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        return self._run_with(self._run_steps, inputs)
+
+    def _run_with(
+        self, run_steps: Callable[[Values], None], inputs: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
         if self._written:
             self._refuse_overlap(inputs)
         if self._lock is None:
-            return self._run(inputs)
+            return self._run(run_steps, inputs)
         with self._lock:
-            return self._run(inputs)
+            return self._run(run_steps, inputs)
 
-    def _run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    def record(self, inputs: Sequence[torch.Tensor]) -> Recording:
+        recorded: list[Recording] = []
+
+        def run_timed(values: Values) -> None:
+            recorded.append(self.run_timed(values))
+
+        began = time.monotonic_ns()
+        self._run_with(run_timed, inputs)
+        ended = time.monotonic_ns()
+        return replace(recorded[0], began=began, ended=ended)
+
+    def run_timed(self, values: Values) -> Recording:
+        """All steps of one call, each with its times."""
+        host: list[HostRun] = []
+        calls: list[NativeCall] = []
+        for step, instruction in self._planned:
+            began = time.monotonic_ns()
+            step(values)
+            ended = time.monotonic_ns()
+            if instruction is None:
+                calls.append(NativeCall(began=began, ended=ended))
+            else:
+                host.append(HostRun(instruction=instruction, began=began, ended=ended))
+        return Recording(
+            began=0, ended=0, threads=1, kernels=(), host=tuple(host), calls=tuple(calls)
+        )
+
+    def _run_steps(self, values: Values) -> None:
+        for step in self._steps:
+            step(values)
+
+    def _run(
+        self, run_steps: Callable[[Values], None], inputs: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
         # Whatever mode the caller is in, default device included, the program runs as compiled.
         with (
             torch.inference_mode(False),
@@ -85,8 +133,7 @@ class HostExecutable(Executable):
             values = frame.values
             for declared, tensor in zip(self._program.inputs, inputs, strict=True):
                 values[declared.reg.id] = in_layout(tensor, declared.type)
-            for step in self._steps:
-                step(values)
+            run_steps(values)
             outputs = [self._output(values, inputs, ref) for ref in self._program.outputs]
             if self._program.stores:
                 outputs = self._store(values, inputs, outputs)
@@ -150,9 +197,13 @@ class HostExecutable(Executable):
             fixed[State(state.name)] = tensors[state.name]
         return fixed
 
-    def build_steps(self) -> list[Step]:
+    def build_steps(self) -> list[Planned]:
         """The steps of all instructions in order."""
-        return [step for i in self._program.instructions for step in self.steps(i)]
+        return [planned for i in self._program.instructions for planned in self.plan(i)]
+
+    def plan(self, instruction: Instruction) -> list[Planned]:
+        """The steps of one instruction."""
+        return [Planned(step, instruction) for step in self.steps(instruction)]
 
     def _new_frame(self) -> Frame:
         return self.new_frame(torch.empty(self._program.arena_bytes or 0, dtype=torch.uint8))

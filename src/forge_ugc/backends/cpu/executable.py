@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -12,13 +13,14 @@ from forge_ugc import _native
 from forge_ugc.backends.base import Yes
 from forge_ugc.backends.cpu.emitter import Emitter
 from forge_ugc.backends.cpu.lowering import find_lowering
-from forge_ugc.backends.host import Frame, HostExecutable
-from forge_ugc.backends.host_steps import Step, Values, view_of
+from forge_ugc.backends.host import Frame, HostExecutable, Planned
+from forge_ugc.backends.host_steps import Values, view_of
 from forge_ugc.errors import InputError
 from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Result
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.torch_types import empty
+from forge_ugc.profiling.recording import KernelRun, Recording, Visit
 
 _RECYCLED_BYTES = 1 << 20
 """Outputs from here on are memory used again: fresh memory costs a page fault each 4 KiB."""
@@ -51,20 +53,20 @@ class NativeExecutable(HostExecutable):
         """The kernels with their arguments."""
         return self._native
 
-    def build_steps(self) -> list[Step]:
+    def build_steps(self) -> list[Planned]:
         """Emits all kernels; each weight is dropped once the last instruction has packed it."""
         places = {r.reg: r.place for r in self._program.results()}
         self._emitter = Emitter(self._native, self._types, self._roots, places, self._fixed)
         needed = self._needed_by_host()
         last = self._last_packing()
-        built: list[Step] = []
-        views: list[Step] = []
+        built: list[Planned] = []
+        views: list[Planned] = []
         begin = 0
         produced: list[Result] = []
         for instruction in self._program.instructions:
             if instruction.is_view:
                 if any(r.reg in needed for r in instruction.results):
-                    views += self.steps(instruction)
+                    views += self.plan(instruction)
             elif self._has_kernel(instruction):
                 self._emitter.start(instruction)
                 lowering = find_lowering(instruction.opcode)
@@ -75,7 +77,7 @@ class NativeExecutable(HostExecutable):
                         self._release(const)
                 produced += [r for r in instruction.results if isinstance(r.place, External)]
             else:
-                built += [*self._segment(begin, produced), *views, *self.steps(instruction)]
+                built += [*self._segment(begin, produced), *views, *self.plan(instruction)]
                 begin, produced, views = len(self._native), [], []
         return [*built, *self._segment(begin, produced), *views]
 
@@ -122,7 +124,7 @@ class NativeExecutable(HostExecutable):
         self.released[const.name] = restore
         self._owned.pop(const.name, None)
 
-    def _segment(self, begin: int, produced: Sequence[Result]) -> list[Step]:
+    def _segment(self, begin: int, produced: Sequence[Result]) -> list[Planned]:
         """The call of the steps from `begin` on."""
         end = len(self._native)
         externals = sorted(reg.id for reg in self._emitter.externals)
@@ -141,7 +143,25 @@ class NativeExecutable(HostExecutable):
             if status != 0:
                 raise self._reported(status)
 
-        return [run]
+        return [Planned(run, None)]
+
+    def run_timed(self, values: Values) -> Recording:
+        times = torch.zeros(len(self._native), self._native.threads, 3, dtype=torch.int64)
+        values[self._registers + 1] = times
+        try:
+            recorded = super().run_timed(values)
+        finally:
+            values[self._registers + 1] = None
+        kernels = tuple(
+            KernelRun(
+                instruction=instruction, kernel=kernel, isa=isa,
+                visits=tuple(Visit(*visit) for visit in by_thread),
+            )
+            for instruction, (kernel, isa), by_thread in zip(
+                self._emitter.instructions, self._native.kernels(), times.tolist(), strict=True
+            )
+        )  # fmt: skip
+        return replace(recorded, threads=self._native.threads, kernels=kernels)
 
     def _reported(self, status: int) -> InputError:
         """The error of a kernel that found an index out of range in the data."""
