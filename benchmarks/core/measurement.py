@@ -124,6 +124,13 @@ class Subject:
             table=self.table, subject=self.name, metric=metric, unit="text", n=1, text=text
         )
 
+    def missing(self, metric: str, ask: Ask | None) -> Measurement:
+        """A value that could not be measured, and so does not meet what was asked of it."""
+        return Measurement(
+            table=self.table, subject=self.name, metric=metric, unit="text", text="not measured",
+            ask=ask.text if ask else None, met=False if ask else None,
+        )  # fmt: skip
+
     def quote(self, metric: str, unit: str, published: float) -> Measurement:
         """A published figure that has no measurement of ours beside it."""
         return Measurement(

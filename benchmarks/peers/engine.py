@@ -86,7 +86,9 @@ def find(spec: str) -> Engine:
         cls: type[Engine] = getattr(importlib.import_module(module), name)
         return cls()
     if spec not in registered():
-        raise CannotBuildError(f"no engine is called {spec!r}; choose from {', '.join(_REGISTRY)}")
+        raise CannotBuildError(
+            f"no engine is called {spec!r}; choose from {', '.join(registered())}"
+        )
     return registered()[spec]()
 
 

@@ -65,9 +65,8 @@ def _overview(
     ratio = best.ratio if best else None
     yield _judged(row, "fastest peer / forge", "ratio", ratio, ask)
     least = gemm_seconds(reference.linears, precision, peaks)
-    if least is not None:
-        yield row.measure("GEMM roofline", "ms", least * 1e3)
-    share = least * 1e3 / ours.median_ms if least is not None and ours.median_ms else None
+    yield row.measure("GEMM roofline", "ms", least * 1e3)
+    share = least * 1e3 / ours.median_ms if ours.median_ms else None
     large = reference.parameters >= _ROOFLINE_FROM
     yield _judged(row, "roofline / forge", "share", share, _ROOFLINE if large else None)
     host = ours.ready.get("details", {}).get("host instructions")
@@ -78,12 +77,9 @@ def _judged(
     row: Subject, metric: str, unit: str, value: float | None, ask: Ask | None
 ) -> Measurement:
     """A measurement, or one that fails what is asked because there is no value."""
-    if value is not None:
-        return row.measure(metric, unit, value, ask=ask)
-    return Measurement(
-        table=row.table, subject=row.name, metric=metric, unit="text", text="not measured",
-        ask=ask.text if ask else None, met=False if ask else None,
-    )  # fmt: skip
+    if value is None:
+        return row.missing(metric, ask)
+    return row.measure(metric, unit, value, ask=ask)
 
 
 def _detail(
@@ -144,10 +140,7 @@ def _machine(
         ("f32 GFLOP/s", peaks.f32), ("bf16 GFLOP/s", peaks.bf16), ("int8 GOP/s", peaks.int8),
         ("read GB/s", peaks.read),
     ):  # fmt: skip
-        if value is None:
-            yield row.note(name, "not measured")
-        else:
-            yield row.measure(name, "number", value / 1e9)
+        yield row.measure(name, "number", value / 1e9)
     ran = [o.waiting_share for o in outcomes if o.median_ms is not None]
     if ran:
         yield row.measure("processors used by a waiting engine, at most", "number", max(ran))

@@ -82,7 +82,10 @@ def _serve(options: argparse.Namespace, answer: Any) -> None:
     workload = load_workload(
         options.model, tokens=options.tokens, layers=options.layers, empty=options.empty
     )
-    parameters, vocabulary = workload.parameter_count, workload.vocabulary
+    counts = {
+        "parameters": workload.parameter_count, "vocabulary": workload.vocabulary,
+        "linear_weights": workload.linear_weight_count,
+    }  # fmt: skip
     gc.collect()
     memory = PeakMemory()
     memory.start()
@@ -94,8 +97,7 @@ def _serve(options: argparse.Namespace, answer: Any) -> None:
     gc.collect()
     _say(f"built in {seconds:.1f} s")
     answer({"ready": {
-        "build_seconds": seconds, "parameters": parameters, "vocabulary": vocabulary,
-        "details": built.details,
+        "build_seconds": seconds, **counts, "details": built.details,
         "versions": {name: metadata.version(name) for name in _installed(engine.packages)},
     }})  # fmt: skip
     for line in sys.stdin:

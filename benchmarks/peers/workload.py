@@ -46,6 +46,17 @@ class Workload:
         """Parameters; tied ones count once."""
         return sum(p.numel() for p in self.module.parameters())
 
+    @property
+    def linear_weight_count(self) -> int:
+        """Elements of the weights of linear layers; tied ones count once."""
+        weights = {
+            module.weight.data_ptr(): module.weight.numel()
+            for module in self.module.modules()
+            # Conv1D is GPT-2's name for a linear layer with a transposed weight.
+            if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
+        }
+        return sum(weights.values())
+
     def export(self) -> torch.export.ExportedProgram:
         """The module as torch.export records it, for engines that read that."""
         with torch.no_grad():

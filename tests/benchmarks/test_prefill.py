@@ -62,7 +62,6 @@ def test_the_roofline_takes_the_slower_of_arithmetic_and_memory():
     linears = [(1000, 1000, 1000), (1, 1000, 1000)]
     assert gemm_seconds(linears, "fp32", PEAKS) == pytest.approx(2e9 / 1e12 + 4e6 / 1e10)
     assert gemm_seconds(linears, "int8", PEAKS) == pytest.approx(2e9 / 4e12 + 1e6 / 1e10)
-    assert gemm_seconds(linears, "fp32", Peaks(threads=2)) is None
 
 
 def test_the_fastest_peer_is_that_of_the_same_interleaving():

@@ -20,7 +20,7 @@ class Forge(Engine):
 
     def build(self, workload: Workload, precision: str, threads: int) -> Built:
         inputs = workload.inputs
-        compiled = forge_ugc.compile(workload.module, inputs, options=options(precision))
+        compiled = forge_ugc.compile(workload.module, inputs, options=options(precision, threads))
 
         def call() -> torch.Tensor:
             return compiled(*inputs)
@@ -28,17 +28,17 @@ class Forge(Engine):
         return Built(call=call, output=call, details=_details(compiled))
 
 
-def options(precision: str) -> Options:
-    """Options of a precision.
+def options(precision: str, threads: int | None = None) -> Options:
+    """Options of a precision and a number of threads.
 
     Raises:
         CannotBuildError: this version computes in the module's own types alone.
     """
     if "precision" in {field.name for field in fields(Options)}:
-        return Options(precision=precision)  # type: ignore[call-arg]
+        return Options(precision=precision, threads=threads)  # type: ignore[call-arg]
     if precision != "fp32":
         raise CannotBuildError(f"Options has no precision yet, so that {precision} cannot be asked")
-    return Options()
+    return Options(threads=threads)
 
 
 def _details(compiled: CompiledModel) -> dict[str, object]:
