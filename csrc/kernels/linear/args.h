@@ -54,13 +54,13 @@ using LinearBf16 = LinearOf<Bf16>;
 // Rows go through the panels in blocks that stay in the second-level cache.
 constexpr std::size_t kLinearRowBlock = 128;
 
-// Scratch of one share of linear_bf16: a block of x in float32, or 64 columns of sums.
+// Scratch of one share of linear_bf16: the sums of two panels of 32 columns, and a block of x,
+// widened to float32 or as tiles.
 [[maybe_unused]] static constexpr std::size_t linear_scratch_bytes(std::size_t rows,
                                                                    std::size_t depth) noexcept {
   const std::size_t block = rows < kLinearRowBlock ? rows : kLinearRowBlock;
   const std::size_t stride = (depth + 31) / 16 * 16;
-  return sizeof(float) *
-         (block * stride > kLinearRowBlock * 64 ? block * stride : kLinearRowBlock * 64);
+  return sizeof(float) * (kLinearRowBlock * 64 + (block + 8) * stride);
 }
 
 // Copies one weight of [rows, depth], any strides in elements, into the columns from `first_column`
