@@ -1,0 +1,9 @@
+#include "kernels/vec/avx2.inc"
+
+#include "kernels/arg_reduce/search.inc"
+
+namespace forge {
+
+void arg_reduce_avx2(const ArgReduce& args, Share share) noexcept { run(args, share); }
+
+}  // namespace forge
