@@ -9,6 +9,7 @@ from pathlib import Path
 from forge_ugc.errors import OptionError
 
 MIB = 1024 * 1024
+PRECISIONS = ("fp32", "bf16", "int8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,10 @@ class Options:
         max_rounds: how often the pipeline repeats at most until nothing changes any more.
         fusion_aggressiveness: alpha in [0, 1]; a rewrite of tier t runs if 0 < t <= alpha.
         fold_limit_bytes: largest computed constant that is stored in the program.
+        precision: in what matrix products and attention compute; None leaves the model's own types.
+            "fp32" is for models of f32 (and f64) and changes nothing. "bf16" rounds their operands
+            to bf16, with sums, norms, softmax and residuals in f32. "int8" quantises the operands
+            of products, weights by output and activations by row; attention is as in bf16.
         verify_passes: run the graph before and after every pass on the example inputs.
         affinity: let the scheduler keep instructions of one device together.
         native: let the native engine run what it has kernels for; without it every instruction
@@ -36,6 +41,7 @@ class Options:
     max_rounds: int = 4
     fusion_aggressiveness: float = 1.0
     fold_limit_bytes: int = 16 * MIB
+    precision: str | None = None
     verify_passes: bool = False
     affinity: bool = True
     native: bool = True
@@ -60,6 +66,11 @@ class Options:
             )
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"threads is {self.threads}, expected at least 1")
+        if self.precision not in (None, *PRECISIONS):
+            raise OptionError(
+                f"no precision is called {self.precision!r}",
+                fix=f"choose from {', '.join(PRECISIONS)}",
+            )
         if self.max_rounds < 1:
             raise OptionError(f"max_rounds is {self.max_rounds}, expected at least 1")
         if self.fold_limit_bytes < 0:

@@ -15,8 +15,9 @@ class QuantizeRows(Op):
     """q = round(x * (127 / max|x|)) and scale = max|x| / 127, with the maximum of each row.
 
     x: f32|bf16[..., D] in any layout, q: i8[..., D] row-major, -127 to 127, scale: f32[...], so
-    that x is about q * scale. Computed in f32, rounded to nearest even. A row of zeros has scale 0;
-    one that holds a NaN or an infinity has that scale, and what is computed from it is NaN.
+    that x is about q * scale. Computed in f32, rounded to nearest even. A row of zeros, or so small
+    that its scale rounds to 0, has scale 0 and q 0; one that holds a NaN or an infinity has scale
+    NaN and q 0, so that what is computed from it is NaN.
     Source: Dettmers et al. 2022, "LLM.int8()", section 2.1 (absmax, by rows as in section 3).
     """
 
@@ -29,9 +30,10 @@ class QuantizeRows(Op):
         wide = x.float()
         empty = wide.shape[-1] == 0
         largest = wide.new_zeros(x.shape[:-1]) if empty else wide.abs().amax(-1)
-        inverse = torch.where(largest > 0, LARGEST / largest, 0.0)
+        scale = torch.where(largest.isfinite(), largest / LARGEST, torch.nan)
+        inverse = torch.where(scale > 0, LARGEST / largest, 0.0)
         steps = (wide * inverse[..., None]).nan_to_num(nan=0.0).round()
-        return steps.to(torch.int8).contiguous(), largest / LARGEST
+        return steps.to(torch.int8).contiguous(), scale
 
     def cost(self, x: TensorType) -> Cost:
         q, scale = self.infer(x)

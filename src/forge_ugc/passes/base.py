@@ -61,6 +61,8 @@ class GraphPass(ABC):
     """
 
     name: ClassVar[str]
+    approximates: ClassVar[bool] = False
+    """Whether results may change by more than rounding explains; verification then only tells."""
 
     @abstractmethod
     def run(self, graph_module: fx.GraphModule, options: Options) -> PassResult:

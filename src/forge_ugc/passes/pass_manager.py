@@ -17,7 +17,7 @@ from forge_ugc.passes.base import Fired, GraphPass, NearMiss, RewritePass, build
 from forge_ugc.passes.core.cleanup import drop_unused_attributes
 from forge_ugc.passes.core.verification import Outputs, compare, run_graph
 from forge_ugc.passes.graph import calls
-from forge_ugc.passes.pipelines import DEFAULT
+from forge_ugc.passes.pipelines import AFTER_PRECISION, DEFAULT, PRECISION
 from forge_ugc.passes.text import format_graph, operator_of
 
 Counts = tuple[tuple[str, int], ...]
@@ -87,7 +87,7 @@ class PipelineReport:
 
 
 class PassManager:
-    """Runs a pipeline until nothing changes any more.
+    """Runs a pipeline until nothing changes any more, then `precision` if the options ask for it.
 
     Raises:
         OptionError: a pass or a name in `options.disable` does not exist.
@@ -98,6 +98,8 @@ class PassManager:
         names = DEFAULT if self.options.passes is None else self.options.passes
         _check_names(self.options.disable)
         self._passes = build([name for name in names if name not in self.options.disable])
+        last = (PRECISION, *AFTER_PRECISION) if self.options.precision is not None else ()
+        self._last = build([name for name in last if name not in self.options.disable])
 
     def run(
         self, graph_module: fx.GraphModule, example_inputs: Sequence[torch.Tensor] | None = None
@@ -122,6 +124,8 @@ class PassManager:
                     self.options.progress("passes", done, len(self._passes))
                 if quiet == len(self._passes):
                     break
+        for graph_pass in self._last:
+            state.step(graph_pass, rounds + 1)
         drop_unused_attributes(graph_module)
         graph_module.graph.lint()
         graph_module.recompile()
@@ -157,7 +161,10 @@ class _State:
         if self._results is not None and self._inputs is not None:
             old, when = self._results, f"after {graph_pass.name}"
             self._results = run_graph(self._graph_module, self._inputs, when)
-            difference = compare(graph_pass.name, old, self._results, self._graph_module)
+            difference = compare(
+                graph_pass.name, old, self._results, self._graph_module,
+                bounded=not graph_pass.approximates,
+            )  # fmt: skip
         self.runs.append(
             PassRun(
                 name=graph_pass.name,

@@ -9,3 +9,7 @@ DEFAULT = (
     "fuse-operators",
     "layout",
 )
+
+PRECISION = "precision"
+AFTER_PRECISION = ("dead-code", "common-subexpressions", "layout")
+"""What tidies up behind the pass `precision`, which runs once when nothing changes any more."""

@@ -11,6 +11,7 @@ from torch import fx
 from forge_ugc.errors import InternalError, VerificationError
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.compare import assert_close, largest_difference
+from forge_ugc.ops.core.torch_types import type_of
 from forge_ugc.passes.graph import node_type
 
 Outputs = tuple[torch.Tensor | None, ...]
@@ -39,8 +40,13 @@ def run_graph(graph_module: fx.GraphModule, inputs: Sequence[torch.Tensor], when
     return tuple(results)
 
 
-def compare(name: str, old: Outputs, new: Outputs, graph_module: fx.GraphModule) -> float:
+def compare(
+    name: str, old: Outputs, new: Outputs, graph_module: fx.GraphModule, *, bounded: bool = True
+) -> float:
     """The largest absolute difference of the results before and after the pass `name`.
+
+    Args:
+        bounded: False for a pass that approximates: values may differ by any amount.
 
     Raises:
         InternalError: results differ in number, shape, dtype or by more than rounding explains.
@@ -54,11 +60,20 @@ def compare(name: str, old: Outputs, new: Outputs, graph_module: fx.GraphModule)
         if want is None or got is None:
             continue
         try:
-            assert_close(got, want, dtype, reduce_len)
+            _check(got, want, dtype, reduce_len, bounded)
         except VerificationError as error:
             raise _fault(name, f"result {index}: {error.what} {error.why}".rstrip()) from error
         largest = max(largest, largest_difference(got, want))
     return largest
+
+
+def _check(
+    got: torch.Tensor, want: torch.Tensor, dtype: torch.dtype, reduce_len: int, bounded: bool
+) -> None:
+    if bounded:
+        assert_close(got, want, dtype, reduce_len)
+    elif (got.shape, got.dtype) != (want.shape, want.dtype):
+        raise VerificationError(f"it is {type_of(got)}, expected {type_of(want)}")
 
 
 def _fault(name: str, why: str) -> InternalError:

@@ -47,8 +47,10 @@ class LinearCall:
 
 
 def linear_call(value: object) -> LinearCall | None:
-    """The call behind a node, or None if it is no `linear` of ours."""
+    """The call behind a node, or None if it is no `linear` of ours over operands of one type."""
     if not isinstance(value, fx.Node) or value.target is not Linear.overload():
+        return None
+    if value.kwargs.get("dtype") is not None:
         return None
     rest = [cast(fx.Node | None, argument(value, i, n)) for i, n in ((2, "b"), (3, "residual"))]
     x, w = cast(tuple[fx.Node, fx.Node], value.args[:2])

@@ -1,0 +1,1 @@
+"""Parts of the precision pass: which values become bf16, and the constants in their new types."""
