@@ -232,7 +232,9 @@ def compile_captured(
     with clock("backend"):
         executable = backend.compile(program, lowered.tensors, options)
     counts = (dict(captured.nodes_by_operator), optimized)
-    result = _result(counts, program, clock, pipeline, order_stats, buffer_stats, executable)
+    result = _result(
+        counts, program, clock, pipeline, order_stats, buffer_stats, executable, options.precision
+    )
     return CompiledModel(
         program, lowered.tensors, captured.signature, captured.output, executable, result
     )
@@ -318,6 +320,7 @@ def _drop_tensors(graph_module: fx.GraphModule) -> None:
 def _result(
     operators: tuple[dict[str, int], dict[str, int]], program: Program, clock: _Clock,
     pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats, executable: Executable,
+    precision: str | None,
 ) -> CompilationResult:  # fmt: skip
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
@@ -326,4 +329,5 @@ def _result(
         instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
         host_instructions=dict(executable.host_instructions), buffers=buffers, schedule=order,
         constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
+        precision=precision,
     )  # fmt: skip

@@ -16,6 +16,7 @@ class CompilationResult:
 
     Attributes:
         model: class name of the module; `target`: where it runs.
+        precision: what `Options.precision` asked for; None where the model's own types stayed.
         phase_seconds: capture, passes, lowering, scheduling, allocation, backend; wall clock.
         captured_operators, optimized_operators: operator calls by name, before and after passes.
         pipeline: per pass and round: seconds, node counts, what fired, what nearly did.
@@ -37,6 +38,7 @@ class CompilationResult:
     buffers: BufferStats
     schedule: ScheduleStats
     constant_bytes: int
+    precision: str | None = None
 
     @property
     def nodes_before(self) -> int:

@@ -29,6 +29,22 @@ def test_passes_and_switches(forge, model):
     assert "no pass and no rewrite is called 'nonsense'" in result.stderr
 
 
+def test_precision(forge, model, tmp_path):
+    document = forge(
+        "compile", model, "--precision", "int8", "-o", tmp_path / "net.forge", "--json"
+    )
+    assert document["precision"] == "int8"
+    assert document["fused_operators"]["quantize_rows"] == 6
+    assert "i8[16,8]" in forge("inspect", tmp_path / "net.forge").stdout
+    assert "precision" in forge("compile", model, "--precision", "bf16").stdout
+    assert forge("compile", model, "--json")["precision"] is None
+    result = forge("compile", model, "--precision", "int4", exit_code=1)
+    assert "no precision is called 'int4'" in result.stderr
+    assert "fix: choose from fp32, bf16, int8" in result.stderr
+    result = forge("run", tmp_path / "net.forge", "--precision", "bf16", exit_code=1)
+    assert "--precision bf16 does not apply to a .forge file" in result.stderr
+
+
 def test_verified_passes_and_dumps(forge, model, tmp_path):
     document = forge("compile", model, "--verify-passes", "--dump-ir", tmp_path / "ir", "--json")
     assert max(run["max_abs_difference"] for run in document["passes"]) < 1e-5

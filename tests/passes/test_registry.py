@@ -14,7 +14,7 @@ from forge_ugc.passes.base import (
     graph_pass,
     registered,
 )
-from forge_ugc.passes.pipelines import DEFAULT
+from forge_ugc.passes.pipelines import AFTER_PRECISION, DEFAULT, PRECISION
 
 
 @pytest.mark.parametrize("name", registered())
@@ -27,7 +27,8 @@ def test_a_pass_is_one_file_with_one_test(name):
 
 
 def test_the_default_pipeline_names_every_pass_once():
-    assert sorted(DEFAULT) == sorted(registered())
+    assert sorted((*DEFAULT, PRECISION)) == sorted(registered())
+    assert set(AFTER_PRECISION) <= set(DEFAULT)
 
 
 def test_rewrites_have_names_of_their_own():

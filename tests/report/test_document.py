@@ -9,6 +9,7 @@ def test_every_figure_of_a_result(make_result, events):
         "version": 1,
         "model": "Net",
         "target": "cpu",
+        "precision": None,
         "seconds": 4.0,
         "phase_seconds": {"capture": 3.0, "passes": 1.0},
         "nodes": {

@@ -17,6 +17,7 @@ def test_report_shows_every_figure(make_result):
         "Net for cpu",
         "graph nodes 10 -> 4 (60.0% fewer)",
         "fused operators 4 rms_norm",
+        "precision as the model's",
         "instructions 6, of which 4 run through PyTorch (host)",
         "registers -> buffers 6 -> 2 in the arena + 1 outside (50.0% fewer)",
         "arena 102.5 KiB, 5.0% above the largest live set (linear-scan)",

@@ -16,9 +16,10 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, str]], ...] = (
+_COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...] = (
     ("compile", compiling.compile_model, (
         "forge-ugc compile smollm2 -o smollm2.forge",
+        "forge-ugc compile smollm2 --precision int8 -o smollm2-int8.forge",
         "forge-ugc compile shape:gpt2 --layers 4 --disable fuse-attention --dump-ir ir/",
     )),
     ("run", running.run, (

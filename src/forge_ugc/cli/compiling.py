@@ -25,6 +25,7 @@ def compile_model(
     passes: models.Passes = None,
     disable: models.Disable = None,
     fusion: models.Fusion = 1.0,
+    precision: models.Precision = None,
     verify_passes: Annotated[
         bool, typer.Option("--verify-passes", help="Run the graph before and after every pass.")
     ] = False,
@@ -37,8 +38,9 @@ def compile_model(
     if output is not None and not output.absolute().parent.is_dir():
         raise OptionError(f"cannot write {output}", why="its folder does not exist")
     options = models.make_options(
-        passes=passes, disable=disable, fusion=fusion, verify_passes=verify_passes, dump_ir=dump_ir
-    )
+        passes=passes, disable=disable, fusion=fusion, precision=precision,
+        verify_passes=verify_passes, dump_ir=dump_ir,
+    )  # fmt: skip
     source = models.Source(spec=model, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
     loaded = source.load()
     compiled = models.compile_loaded(loaded, target, options)

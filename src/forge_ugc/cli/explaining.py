@@ -16,10 +16,13 @@ def explain(
     passes: models.Passes = None,
     disable: models.Disable = None,
     fusion: models.Fusion = 1.0,
+    precision: models.Precision = None,
     json: models.AsJson = False,
 ) -> None:
     """Tell which rewrites fired where, and which nearly did and why not."""
-    options = models.make_options(passes=passes, disable=disable, fusion=fusion)
+    options = models.make_options(
+        passes=passes, disable=disable, fusion=fusion, precision=precision
+    )
     source = models.Source(spec=model, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
     loaded = source.load()
     compiled = models.compile_loaded(loaded, target, options)

@@ -38,6 +38,7 @@ def inspect(
     passes: models.Passes = None,
     disable: models.Disable = None,
     fusion: models.Fusion = 1.0,
+    precision: models.Precision = None,
 ) -> None:
     """Print the graph or the NPUIR program of a model or a .forge file."""
     if models.is_artifact(model):
@@ -52,7 +53,9 @@ def inspect(
 
         _echo(print_program(read_artifact(Path(model)).program))
         return
-    options = models.make_options(passes=passes, disable=disable, fusion=fusion)
+    options = models.make_options(
+        passes=passes, disable=disable, fusion=fusion, precision=precision
+    )
     source = models.Source(spec=model, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
     _echo(stage_text(source.load(), stage, target, options))
 

@@ -35,6 +35,13 @@ Passes = Annotated[
 Disable = Annotated[
     list[str] | None, typer.Option(help="A pass or a rewrite to leave out. Repeatable.")
 ]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        help="What matrix products and attention compute in: fp32, bf16 or int8. "
+        "Default: the model's own types."
+    ),
+]
 Fusion = Annotated[float, typer.Option("--fusion", help="Fusion aggressiveness.", min=0.0, max=1.0)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -91,13 +98,14 @@ def make_options(
     passes: str | None = None,
     disable: list[str] | None = None,
     fusion: float = 1.0,
+    precision: str | None = None,
     verify_passes: bool = False,
     dump_ir: Path | None = None,
 ) -> Options:
     """Options of a compilation from those of the command line.
 
     Raises:
-        OptionError: no pass has that name.
+        OptionError: no pass and no precision has that name.
     """
     from forge_ugc import Options
 
@@ -106,6 +114,7 @@ def make_options(
         passes=names,
         disable=frozenset(disable or ()),
         fusion_aggressiveness=fusion,
+        precision=precision,
         verify_passes=verify_passes,
         dump_ir=dump_ir,
     )

@@ -16,7 +16,7 @@ from forge_ugc.errors import ArtifactError, OptionError
 if TYPE_CHECKING:
     import torch
 
-    from forge_ugc import CompiledModel
+    from forge_ugc import CompiledModel, Options
     from forge_ugc.loaders import LoadedModel
     from forge_ugc.loaders.loaded import Tokenizer
     from forge_ugc.report.document import Json
@@ -48,16 +48,20 @@ def run(
     dtype: models.DTypeName = None,
     seed: models.Seed = 0,
     layers: models.Layers = None,
+    precision: models.Precision = None,
     json: models.AsJson = False,
 ) -> None:
     """Compile and run a model, or run a .forge file: on a prompt, a file, or example inputs."""
     if prompt is not None and (inputs is not None or output is not None or check):
         raise OptionError("--prompt goes without --inputs, --output and --check")
+    options = models.make_options(precision=precision)
     loaded, compiled = None, None
     if models.is_artifact(model):
         if check:
             raise OptionError("--check needs the model, not a .forge file", fix="name the model")
-        _refuse_for_artifacts(target=target, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
+        _refuse_for_artifacts(
+            target=target, tokens=tokens, dtype=dtype, seed=seed, layers=layers, precision=precision
+        )
         import forge_ugc
 
         with working(f"loading {model}"):
@@ -65,11 +69,11 @@ def run(
     source = models.Source(spec=model, tokens=tokens or 128, dtype=dtype, seed=seed, layers=layers)
     if prompt is not None:
         wanted = _Wanted(prompt, max_new_tokens, tokens)
-        document = _generate(source, compiled, tokenizer, wanted, target, quiet=json)
+        document = _generate(source, compiled, tokenizer, wanted, target, options, quiet=json)
     else:
         if compiled is None:
             loaded = source.load()
-            compiled = models.compile_loaded(loaded, target, models.make_options())
+            compiled = models.compile_loaded(loaded, target, options)
         document = _call(loaded, compiled, inputs, output, check, quiet=json)
     if json:
         emit_json(document)
@@ -99,7 +103,7 @@ class _Wanted:
 
 def _generate(
     source: models.Source, compiled: CompiledModel | None, tokenizer_name: str | None,
-    wanted: _Wanted, target: str, *, quiet: bool,
+    wanted: _Wanted, target: str, options: Options, *, quiet: bool,
 ) -> dict[str, Json]:  # fmt: skip
     from dataclasses import replace
 
@@ -120,7 +124,7 @@ def _generate(
         ids = wanted.encode(tokenizer)
         window = wanted.tokens or len(ids) + wanted.max_new_tokens
         loaded = replace(source, tokens=window).load()
-        compiled = models.compile_loaded(loaded, target, models.make_options())
+        compiled = models.compile_loaded(loaded, target, options)
     write: Callable[[str], None] = (
         (lambda text: None) if quiet else (lambda text: typer.echo(text, nl=False))
     )

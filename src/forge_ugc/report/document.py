@@ -23,6 +23,7 @@ def result_document(result: CompilationResult) -> dict[str, Json]:
         "version": VERSION,
         "model": result.model,
         "target": result.target,
+        "precision": result.precision,
         "seconds": result.seconds,
         "phase_seconds": dict(result.phase_seconds),
         "nodes": {

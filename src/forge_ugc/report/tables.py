@@ -29,6 +29,7 @@ def summary_table(result: CompilationResult) -> Table:
         f"({percent_text(result.node_reduction)} fewer)",
         "fused operators": fused or "none",
         "attention fused": str(result.attention_fused),
+        "precision": result.precision or "as the model's",
         "instructions": f"{result.instructions}, of which {host} run through PyTorch (host)",
         "registers -> buffers": f"{buffers.registers} -> {buffers.buffers} in the arena "
         f"+ {buffers.external_buffers} outside ({percent_text(buffers.rho)} fewer)",
