@@ -28,6 +28,7 @@ from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.verifier import verify
+from forge_ugc.ops.core.deferred import load_all
 from forge_ugc.ops.core.infer import infer
 from forge_ugc.options import Options
 from forge_ugc.passes.graph import calls
@@ -154,6 +155,7 @@ def compile(
     *,
     target: str = "cpu",
     options: Options | None = None,
+    weights: Callable[[str], torch.Tensor] | None = None,
 ) -> CompiledModel:
     """Compile a module for inference with the shapes and dtypes of example arguments.
 
@@ -163,6 +165,10 @@ def compile(
         args, kwargs: example arguments of `module.forward`.
         target: name of a backend, see `devices()`.
         options: see `Options`.
+        weights: for a module on the meta device, which holds no data: returns the cpu tensor of a
+            parameter or buffer by its name in the module (the first one, if several share it). Each
+            is asked for once, when it is converted, and dropped before the next; what no
+            `Options.precision` converts becomes a constant of the program as it is.
 
     Raises:
         CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError: each says
@@ -173,7 +179,9 @@ def compile(
             f"options is a {type(options).__name__}, expected Options",
             fix="options=forge_ugc.Options(max_rounds=2)",
         )
-    return compile_module(module, args, kwargs or {}, target=target, options=options)
+    return compile_module(
+        module, args, kwargs or {}, target=target, options=options, weights=weights
+    )
 
 
 def compile_module(
@@ -184,14 +192,20 @@ def compile_module(
     target: str,
     options: Options | None,
     share_states: bool = False,
+    weights: Callable[[str], torch.Tensor] | None = None,
 ) -> CompiledModel:
     """As `compile`; with `share_states` the program writes to the module's own buffers."""
     chosen = options or Options()
     clock = _Clock(chosen.progress)
     backend, manager = backends.get(target), PassManager(chosen)  # what they refuse, at once
+    if weights is not None and chosen.verify_passes:
+        raise OptionError(
+            "verify_passes runs the graph before its weights are there",
+            fix="leave out verify_passes, or compile a module with weights of its own",
+        )
     with _no_garbage_collection():
         with clock("capture"):
-            captured = capture(module, args, kwargs, share_states=share_states)
+            captured = capture(module, args, kwargs, share_states=share_states, weights=weights)
         example = (args, kwargs)
         return compile_captured(captured, type(module).__name__, backend, manager, clock, example)
 
@@ -213,6 +227,7 @@ def compile_captured(
     with clock("passes"):
         flat = captured.signature.flatten(*example) if options.verify_passes else None
         pipeline = manager.run(captured.graph_module, flat)
+        load_all(captured.graph_module)
     with clock("lowering"):
         lowered = lower(captured, backend, name)
     _dump(options, "lowered", lowered.program)

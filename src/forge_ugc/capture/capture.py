@@ -6,6 +6,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,10 +20,12 @@ from forge_ugc.capture.assertions import tensorize_assertions
 from forge_ugc.capture.complex_numbers import tensorize_complex
 from forge_ugc.capture.export import FlatModule, run_export
 from forge_ugc.capture.higher_order import inline_higher_order
+from forge_ugc.capture.meta_weights import MetaWeights
 from forge_ugc.capture.signature import Signature, bind, parameters_of
 from forge_ugc.capture.source_lines import source_line
 from forge_ugc.capture.structure import Flattener, Structure, TensorLeaf, leaves
 from forge_ugc.errors import CaptureError
+from forge_ugc.ops.core.deferred import Provider
 from forge_ugc.ops.core.torch_types import type_of
 
 # torch.export keeps its tracing modes in globals. Reentrant: a module may compile in its forward.
@@ -64,6 +67,7 @@ def capture(
     kwargs: Mapping[str, object] | None = None,
     *,
     share_states: bool = False,
+    weights: Provider | None = None,
 ) -> CapturedGraph:
     """Capture `module(*args, **kwargs)` for inference; neither module nor arguments are changed.
 
@@ -74,6 +78,8 @@ def capture(
         args, kwargs: example arguments. Tensors become inputs, everything else is fixed.
         share_states: buffers that the module writes to stay the module's own memory, instead of
             being copied into states of the program.
+        weights: provider of the parameters and buffers that lie on the meta device. Large ones are
+            asked for later, see `forge_ugc.ops.core.deferred`.
 
     Raises:
         CaptureError: the model cannot be one graph; names module path, source line and way out.
@@ -88,15 +94,17 @@ def capture(
     names = _leaf_names(structure, len(tensors))
     outputs: list[Structure] = []
     flat = FlatModule(module, structure, caller(parameters), outputs.append)
-    with _ONE_AT_A_TIME:
-        exported = run_export(flat, tensors)
+    meta = MetaWeights(module, weights) if weights is not None else None
+    with _ONE_AT_A_TIME, meta.on_cpu(tensors) if meta else nullcontext(tensors) as inputs:
+        exported = run_export(flat, inputs)
+    held = _checked(meta.restore(exported) if meta else _tensors_of(exported))
     graph_module = exported.graph_module
     inline_higher_order(graph_module)
     tensorize_assertions(graph_module)
     tensorize_complex(graph_module)
-    stores = _lift(
-        graph_module, exported.graph_signature, _tensors_of(exported), names, share_states
-    )
+    stores = _lift(graph_module, exported.graph_signature, held, names, share_states, meta)
+    if meta is not None:
+        meta.deferred.attach(graph_module)
     _type_nodes(graph_module)
     called = [n.target for n in graph_module.graph.nodes if n.op == "call_function"]
     counts = Counter(str(t) if isinstance(t, OpOverload) else t.__name__ for t in called)
@@ -135,8 +143,11 @@ def _leaf_names(structure: Structure, count: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, torch.Tensor]:
-    found: dict[str, Any] = {**exported.constants, **exported.state_dict}
+def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, Any]:
+    return {**exported.constants, **exported.state_dict}
+
+
+def _checked(found: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     for name, value in found.items():
         if not isinstance(value, torch.Tensor):
             raise CaptureError(f"the model holds {name}, a {type(value).__name__}",
@@ -147,7 +158,7 @@ def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, torch.Tenso
         ):
             raise CaptureError(f"{name} is a {type(value).__name__} ({value.layout})",
                                fix="convert it to a plain dense tensor first")  # fmt: skip
-    return cast(dict[str, torch.Tensor], found)
+    return dict(found)
 
 
 def _lift(
@@ -156,6 +167,7 @@ def _lift(
     tensors: Mapping[str, torch.Tensor],
     names: Sequence[str],
     share_states: bool,
+    meta: MetaWeights | None,
 ) -> tuple[StoreTarget, ...]:
     """Turn parameter placeholders into get_attr nodes; order the outputs: user's, then stores."""
     graph = graph_module.graph
@@ -176,7 +188,8 @@ def _lift(
         fqn = str(spec.target)
         name = _attribute(fqn, taken)
         attribute[fqn] = name
-        value = tensors[fqn].detach()
+        value = tensors[fqn]
+        value = (meta.constant(value, state=fqn in mutated) if meta else value).detach()
         setattr(graph_module, name, value.clone() if fqn in mutated and not share_states else value)
         with graph.inserting_before(node):
             read = graph.create_node("get_attr", name)

@@ -99,6 +99,13 @@ class _Conversion:
     def run(self) -> None:
         """Convert each call after everything before it."""
         for node, step in self._steps.items():
+            form = "int8" if step == self._quantize else "bf16"
+            if step in (self._quantize, self._product):
+                for weight in _flat(_weights(node)):
+                    self._constants.plan(weight, form)
+            elif step == self._embedding and _table(node) is not None:
+                self._constants.plan(cast(fx.Node, node.args[0]), form)
+        for node, step in self._steps.items():
             step(node)
         erase_dead([wide for wide in self._low if not wide.users])
 
@@ -178,8 +185,8 @@ class _Conversion:
         self._result_in_bf16(node)
 
     def _embedding(self, node: fx.Node) -> None:
-        table, kind = cast(fx.Node, node.args[0]), tensor_type(node)
-        if constant_of(table) is None or kind is None or kind.dtype is not DType.F32:
+        table, kind = _table(node), tensor_type(node)
+        if table is None:
             return
         node.target = Embedding.overload()
         node.args = (self._constants.bf16(table), node.args[1])
@@ -224,6 +231,14 @@ class _Conversion:
 
     def _miss(self, node: fx.Node, why: str) -> None:
         self.missed.append(NearMiss(rule=NAME, node=node.name, reason=why, location=location(node)))
+
+
+def _table(node: fx.Node) -> fx.Node | None:
+    """The f32 constant that an embedding reads."""
+    kind = tensor_type(node.args[0])
+    constant = constant_of(node.args[0]) is not None
+    found = constant and kind is not None and kind.dtype is DType.F32
+    return cast(fx.Node, node.args[0]) if found else None
 
 
 def _retype(node: fx.Node) -> None:

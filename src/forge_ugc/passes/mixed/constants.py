@@ -2,59 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import fx
 
+from forge_ugc.ops.core.deferred import deferred_of, view
 from forge_ugc.ops.quantize_rows import QuantizeRows
 from forge_ugc.passes.graph import add_constant, constant_of
 
 _CHUNK_ELEMENTS = 1 << 22
-_Convert = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 _Key = tuple[int, int, torch.Size, tuple[int, ...], torch.dtype, str]
 
 
 class Constants:
     """Converts the constants of one graph one after the other.
 
-    Tied weights are one constant by storage, and stay one. The graph drops the old one when nothing
-    reads it any more; its memory goes unless the user's module holds it.
+    Tied weights are one constant by storage, and stay one. What is planned of one storage is made
+    at once, so that a deferred weight is loaded once and dropped before the next. The graph drops
+    the old constant when nothing reads it any more; its memory goes unless the user's module holds
+    it.
     """
 
     def __init__(self, graph: fx.Graph) -> None:
+        self._deferred = deferred_of(cast(fx.GraphModule, graph.owning_module))
         self._known: dict[_Key, tuple[fx.Node, ...]] = {}
+        self._planned: dict[int, list[tuple[fx.Node, str]]] = {}
         self._first = next(iter(graph.nodes))
+
+    def plan(self, node: fx.Node, form: str) -> None:
+        """Say beforehand that a constant will be read as "bf16" or "int8"."""
+        self._planned.setdefault(_storage(_value(node)), []).append((node, form))
 
     def bf16(self, node: fx.Node) -> fx.Node:
         """The constant rounded to bf16, in the same layout."""
-        return self._made(node, "bf16", lambda value: (value.to(torch.bfloat16),))[0]
+        return self._made(node, "bf16")[0]
 
     def int8(self, node: fx.Node) -> tuple[fx.Node, fx.Node]:
         """The weight [out, in] as i8, row-major, and the f32 scale of each row."""
-        weight, scale = self._made(node, "int8", quantized)
+        weight, scale = self._made(node, "int8")
         return weight, scale
 
-    def _made(self, node: fx.Node, form: str, convert: _Convert) -> tuple[fx.Node, ...]:
-        value = constant_of(node)
-        assert value is not None  # noqa: S101 - callers look first
-        storage, start = value.untyped_storage()._cdata, int(value.storage_offset())
-        key = (storage, start, value.shape, value.stride(), value.dtype, form)
+    def _made(self, node: fx.Node, form: str) -> tuple[fx.Node, ...]:
+        value = _value(node)
+        key = _key(value, form)
         if key not in self._known:
-            made = convert(value.detach())
-            suffixes = (form, "scale")
-            self._known[key] = tuple(
-                self._constant(node, tensor, suffix)
-                for tensor, suffix in zip(made, suffixes, strict=False)
-            )
+            whole = None
+            if self._deferred is not None and self._deferred.holds(value):
+                whole = self._deferred.load(value)
+            for other, wanted in ((node, form), *self._planned.pop(_storage(value), ())):
+                self._convert(other, wanted, whole)
         return self._known[key]
 
-    def _constant(self, node: fx.Node, value: torch.Tensor, suffix: str) -> fx.Node:
-        constant = add_constant(self._first, f"{node.target}_{suffix}", value)
+    def _convert(self, node: fx.Node, form: str, whole: torch.Tensor | None) -> None:
+        value = _value(node)
+        key = _key(value, form)
+        if key in self._known:
+            return
+        data = value if whole is None else view(whole, value)
         name = str(node.meta.get("fqn", node.target))
-        constant.meta["fqn"] = f"{name}.scale" if suffix == "scale" else name
+        if form == "bf16":
+            self._known[key] = (self._constant(node, form, name, data.to(torch.bfloat16)),)
+        else:
+            q, scale = quantized(data)
+            weight = self._constant(node, form, name, q)
+            self._known[key] = weight, self._constant(node, "scale", f"{name}.scale", scale)
+
+    def _constant(self, node: fx.Node, suffix: str, name: str, value: torch.Tensor) -> fx.Node:
+        constant = add_constant(self._first, f"{node.target}_{suffix}", value)
+        constant.meta["fqn"] = name
         constant.meta["origin"] = "precision"
         return constant
+
+
+def _value(node: fx.Node) -> torch.Tensor:
+    value = constant_of(node)
+    assert value is not None  # noqa: S101 - callers look first
+    return value.detach()
+
+
+def _storage(value: torch.Tensor) -> int:
+    return int(value.untyped_storage()._cdata)
+
+
+def _key(value: torch.Tensor, form: str) -> _Key:
+    return (
+        _storage(value), int(value.storage_offset()), value.shape, value.stride(), value.dtype, form
+    )  # fmt: skip
 
 
 def quantized(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
