@@ -47,7 +47,7 @@ class _Walk(NamedTuple):
 
     outer: Axis
     inner: Axis
-    count: int
+    elements: int
     stride: int
 
     def strides(self, tensor: int) -> list[int]:
@@ -111,7 +111,7 @@ class ReductionLowering(Lowering):
         emitter.step(
             "reduce", x=x, x_type=_NUMBERS[emitter.types[x].dtype], x_strides=walk.x_strides(),
             out=result, out_type=_NUMBERS[result.type.dtype], out_strides=walk.strides(1),
-            outer=walk.outer.size, count=walk.count, inner=walk.inner.size,
+            outer=walk.outer.size, count=walk.elements, inner=walk.inner.size,
             reduction=_KINDS[instruction.opcode],
         )  # fmt: skip
 
@@ -139,6 +139,6 @@ class PlaceLowering(Lowering):
             "arg_reduce", x=x, x_type=_NUMBERS[emitter.types[x].dtype], x_strides=walk.x_strides(),
             indices=indices, index_strides=walk.strides(place),
             values=values, value_strides=walk.strides(position),
-            outer=walk.outer.size, count=walk.count, inner=walk.inner.size,
+            outer=walk.outer.size, count=walk.elements, inner=walk.inner.size,
             extremum=_PLACES[instruction.opcode],
         )  # fmt: skip
