@@ -29,7 +29,6 @@ A, B, C = Reg(1), Reg(2), Reg(3)
         ("aten.masked_fill.Scalar", (A, C), {"value": 1.5}, "where(a, 1.5, b)"),
         ("aten.masked_fill.Tensor", (A, C, B), {}, "where(a, b, c)"),
         ("aten.to.dtype", (A,), {"dtype": Symbol("bf16")}, "bf16(a)"),
-        ("aten.clone.default", (A,), {"memory_format": Symbol("contiguous_format")}, "a"),
     ],
 )
 def test_expression(opcode, operands, attributes, want):

@@ -40,7 +40,6 @@ _OPERANDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     **{f"aten.{n}.{o}": ("self", "other") for n in ("add", "sub", "rsub")
        for o in ("Tensor", "Scalar")},
     "aten.clamp.default": ("self",),
-    "aten.clone.default": ("self",),
     "aten.gelu.default": ("self",),
     "aten.masked_fill.Tensor": ("self", "mask", "value"),
     "aten.masked_fill.Scalar": ("self", "mask"),
@@ -122,7 +121,7 @@ def _expression(
         exact = values.get("approximate", "none") == "none"
         return Call("gelu" if exact else "gelu_tanh", (x,))
     dtype = values.get("dtype")
-    if name == "clone" or dtype is None:
+    if dtype is None:
         return x
     wanted = dtype.name if isinstance(dtype, Symbol) else ""
     return Call(wanted, (x,)) if wanted in FUNCTIONS else None

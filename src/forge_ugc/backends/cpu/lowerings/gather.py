@@ -1,0 +1,126 @@
+"""Elements by index: embedding, `x[i, j]`, index_select, gather."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+
+from forge_ugc.backends.base import No, Yes
+from forge_ugc.backends.cpu.emitter import Emitter
+from forge_ugc.backends.cpu.loops import Axis, broadcast_strides, loops, padded
+from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering
+from forge_ugc.npuir.instruction import Const, Instruction, Ref, Reg, State
+from forge_ugc.npuir.types import DType, TensorType
+
+DIMS, INDICES = 5, 4
+_CONVERSIONS = {(DType.BF16, DType.F32): 1, (DType.F32, DType.BF16): 2}
+"""`GatherConversion` of csrc/kernels/gather/args.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Strides of x over the result's axes; for each index its tensor, strides there, and axis."""
+
+    x: Ref
+    x_strides: tuple[int, ...]
+    ids: tuple[tuple[Ref, tuple[int, ...], int], ...]
+    from_end: bool = False
+
+
+@lowering(
+    "embedding", "aten.embedding.default", "aten.index.Tensor", "aten.index_select.default",
+    "aten.gather.default",
+)  # fmt: skip
+class GatherLowering(Lowering):
+    """One kernel: loops over the result, with an offset into x from every index."""
+
+    def supports(self, instruction: Instruction, types: Types) -> Yes | No:
+        plan, result = _plan(instruction, types), instruction.results[0].type
+        if isinstance(plan, No):
+            return plan
+        if any(types[ref].dtype not in (DType.I64, DType.I32) for ref, _, _ in plan.ids):
+            return No("gather takes indices of i64 or i32")
+        if not 1 <= len(plan.ids) <= INDICES:
+            return No(f"gather has {len(plan.ids)} indices, 1 to {INDICES} fit")
+        pair = (types[plan.x].dtype, result.dtype)
+        if pair[0] != pair[1] and pair not in _CONVERSIONS:
+            return No(f"gather has no conversion from {pair[0].value} to {pair[1].value}")
+        if result.dtype.size_bytes > 8:
+            return No(f"gather has no kernel for {result.dtype.value}")
+        count = len(_loops(plan, result))
+        return Yes() if count <= DIMS else No(f"gather has {count} nested loops, at most {DIMS}")
+
+    def emit(self, instruction: Instruction, emitter: Emitter) -> None:
+        plan, (result,) = _plan(instruction, emitter.types), instruction.results
+        if isinstance(plan, No) or result.type.numel == 0:
+            return
+        x, axes = emitter.types[plan.x], padded(_loops(plan, result.type), DIMS, 2 + len(plan.ids))
+        rows = range(len(plan.ids))
+        emitter.step(
+            "gather", x=plan.x, x_strides=[a.strides[1] for a in axes],
+            ids=[ref for ref, _, _ in plan.ids],
+            ids_strides=[a.strides[2 + k] for k in rows for a in axes],
+            ids_bytes=[emitter.types[ref].dtype.size_bytes for ref, _, _ in plan.ids],
+            axis_strides=[x.strides[axis] for _, _, axis in plan.ids],
+            axis_sizes=[x.shape[axis] for _, _, axis in plan.ids], indices=len(plan.ids),
+            from_end=int(plan.from_end), out=result, out_strides=[a.strides[0] for a in axes],
+            sizes=[a.size for a in axes], element_bytes=x.dtype.size_bytes,
+            conversion=_CONVERSIONS.get((x.dtype, result.type.dtype), 0),
+        )  # fmt: skip
+
+
+def _loops(plan: _Plan, result: TensorType) -> list[Axis]:
+    return loops(result.shape, result.strides, plan.x_strides, *(s for _, s, _ in plan.ids))
+
+
+def _plan(instruction: Instruction, types: Types) -> _Plan | No:
+    first, second = instruction.operands[:2]
+    if not isinstance(first, Reg | Const | State):
+        return No(f"{instruction.opcode} of what is no tensor")
+    if instruction.opcode == "aten.index.Tensor":
+        return _index(first, cast("tuple[Ref | None, ...]", second), types, instruction)
+    if not isinstance(second, Reg | Const | State):
+        return No(f"{instruction.opcode} by what is no tensor")
+    x, ids = types[first], types[second]
+    if instruction.opcode in {"embedding", "aten.embedding.default"}:
+        return _Plan(first, (0,) * ids.rank + x.strides[1:], ((second, (*ids.strides, 0), 0),))
+    if not x.rank:
+        return No(f"{instruction.opcode} of a tensor without axes")
+    axis = cast(int, instruction.attributes.get("dim", 0)) % x.rank
+    walked = tuple(0 if i == axis else s for i, s in enumerate(x.strides))
+    if instruction.opcode == "aten.gather.default":
+        return _Plan(first, walked, ((second, ids.strides, axis),))
+    step = ids.strides[0] if ids.rank else 0
+    by = tuple(step if i == axis else 0 for i in range(x.rank))
+    return _Plan(first, walked, ((second, by, axis),))
+
+
+def _index(
+    ref: Ref, indices: tuple[Ref | None, ...], types: Types, instruction: Instruction
+) -> _Plan | No:
+    """Axes with an index make way for the axes that the indices have together.
+
+    Those come where the indexed axes were, if these lie side by side, else first.
+    """
+    x = types[ref]
+    axes = [axis for axis, index in enumerate(indices) if index is not None]
+    kinds = [types[cast(Ref, indices[axis])] for axis in axes]
+    if any(kind.dtype is DType.BOOL for kind in kinds):
+        return No("aten.index.Tensor by a mask has as many results as the mask says")
+    shape = torch.broadcast_shapes(*(kind.shape for kind in kinds))
+    rank, begin = len(shape), axes[0]
+    if axes != list(range(begin, begin + len(axes))):
+        begin = 0
+    kept = [s for axis, s in enumerate(x.strides) if axis not in axes]
+    strides = (*kept[:begin], *(0,) * rank, *kept[begin:])
+    after = len(kept) - begin
+    ids = tuple(
+        (cast(Ref, indices[axis]), (*(0,) * begin, *broadcast_strides(kind, shape), *(0,) * after),
+         axis)
+        for axis, kind in zip(axes, kinds, strict=True)
+    )  # fmt: skip
+    if len(strides) != instruction.results[0].type.rank:
+        return No("aten.index.Tensor has a result of another rank")
+    return _Plan(ref, strides, ids, from_end=True)
