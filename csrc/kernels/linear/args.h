@@ -4,14 +4,12 @@
 
 #include <cstddef>
 
+#include "kernels/float.h"
 #include "runtime/kernel.h"
 
 namespace forge {
 
 enum class Activation : int { none, relu, gelu, gelu_tanh, silu, tanh, quick_gelu, sigmoid };
-
-// What a pointer to void points to.
-enum class Float : int { f32, bf16 };
 
 constexpr std::size_t kLinearParts = 4;
 
