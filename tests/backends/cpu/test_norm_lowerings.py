@@ -66,6 +66,14 @@ def test_rms_norm_of_rows_that_are_part_of_a_matrix():
     )
 
 
+@pytest.mark.parametrize("instruction", ["rms_norm(%0)", "aten.softmax.int(%0) {dim = -1}"])
+@pytest.mark.parametrize(
+    "kind", ["f32[1,4,6,16]{384,16,64,1}", "f32[3,2,4,5]{5,60,15,1}", "f32[5,1,6]{6,9,1}"]
+)
+def test_axes_of_any_order(instruction, kind):
+    assert_native(unary(f"%9 = {instruction} : {kind}", kind))
+
+
 def test_rms_norm_refusals():
     assert_on_host(unary("%9 = rms_norm(%0) : f64[5,6]", "f64[5,6]"), "rms_norm")
     assert_on_host(unary("%9 = rms_norm(%0) : f32[5,6]{1,5}", "f32[5,6]{1,5}"), "rms_norm")

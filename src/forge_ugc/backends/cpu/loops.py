@@ -44,3 +44,18 @@ def broadcast_strides(kind: TensorType, shape: Sequence[int]) -> tuple[int, ...]
     """Strides of a tensor that is broadcast to `shape`, whose last axes are its own."""
     own = [0 if n == 1 else s for n, s in zip(kind.shape, kind.strides, strict=True)]
     return (0,) * (len(shape) - kind.rank) + tuple(own)
+
+
+def rows_together(first: TensorType, *others: TensorType) -> Axis | None:
+    """The rows of tensors of one shape as one loop; None if their memory does not allow it.
+
+    A row is the last axis, whose elements have to be adjacent. Rows come in the memory order of
+    `first`: for kernels that treat every row alike. A tensor without axes is one row.
+    """
+    kinds = (first, *others)
+    if first.rank == 0:
+        return Axis(1, (1,) * len(kinds))
+    if any(kind.strides[-1] != 1 and kind.shape[-1] > 1 for kind in kinds):
+        return None
+    found = loops(first.shape[:-1], *(kind.strides[:-1] for kind in kinds))
+    return padded(found, 1, len(kinds))[0] if len(found) <= 1 else None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import cast
 
 from forge_ugc.backends.base import No, Yes
 from forge_ugc.backends.cpu.emitter import Emitter
-from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
+from forge_ugc.backends.cpu.layouts import FLOATS
+from forge_ugc.backends.cpu.loops import Axis, rows_together
 from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering, operand
 from forge_ugc.npuir.instruction import Instruction, Ref
 from forge_ugc.npuir.types import DType, TensorType
@@ -18,14 +20,14 @@ def _axes(instruction: Instruction) -> int:
     return len(cast(tuple[int, ...], instruction.attributes["normalized_shape"]))
 
 
-def _rows(kind: TensorType, axes: int) -> Rows | None:
-    """The last `axes` axes as one row."""
-    if axes == 1:
-        return rows_of(kind)
-    if not kind.is_contiguous:
+def _rows(x: TensorType, out: TensorType, axes: int, moments: Sequence[TensorType]) -> Axis | None:
+    """The last `axes` axes as one row; rows in their logical order if there are moments."""
+    if axes == 1 and not moments:
+        return rows_together(x, out)
+    if not (x.is_contiguous and out.is_contiguous):
         return None
-    dim = math.prod(kind.shape[kind.rank - axes :])
-    return Rows(math.prod(kind.shape[: kind.rank - axes]), max(dim, 1))
+    dim = math.prod(x.shape[x.rank - axes :])
+    return Axis(math.prod(x.shape[: x.rank - axes]), (dim, dim))
 
 
 @lowering("aten.layer_norm.default", "aten.native_layer_norm.default")
@@ -42,8 +44,7 @@ class LayerNormLowering(Lowering):
             return No("layer_norm needs weight and bias of one type")
         if any(kind.dtype != DType.F32 for kind in moments):
             return No("layer_norm computes the moments in f32")
-        axes = _axes(instruction)
-        if any(_rows(kind, axes) is None for kind in (x, out)) or not all(
+        if _rows(x, out, _axes(instruction), moments) is None or not all(
             kind.is_contiguous for kind in (*parameters, *moments)
         ):
             return No("layer_norm needs rows of adjacent elements, one distance apart")
@@ -56,11 +57,11 @@ class LayerNormLowering(Lowering):
         out, *moments = instruction.results
         mean, rstd = moments or (None, None)
         kind = emitter.types[x]
-        read, written = (cast(Rows, _rows(k, axes)) for k in (kind, out.type))
+        rows = cast(Axis, _rows(kind, out.type, axes, [m.type for m in moments]))
         emitter.step(
-            "layer_norm", x=x, x_type=FLOATS[kind.dtype], x_stride=read.stride,
+            "layer_norm", x=x, x_type=FLOATS[kind.dtype], x_stride=rows.strides[0],
             w=w, bias=bias, w_type=0 if given is None else FLOATS[emitter.types[given].dtype],
-            out=out, out_type=FLOATS[out.type.dtype], out_stride=written.stride,
-            mean=mean, rstd=rstd, rows=read.rows, dim=math.prod(kind.shape[kind.rank - axes :]),
+            out=out, out_type=FLOATS[out.type.dtype], out_stride=rows.strides[1],
+            mean=mean, rstd=rstd, rows=rows.size, dim=math.prod(kind.shape[kind.rank - axes :]),
             eps=float(cast(float, instruction.attributes.get("eps", 1e-5))),
         )  # fmt: skip

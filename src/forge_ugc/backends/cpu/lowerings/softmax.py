@@ -6,7 +6,8 @@ from typing import cast
 
 from forge_ugc.backends.base import No, Yes
 from forge_ugc.backends.cpu.emitter import Emitter
-from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
+from forge_ugc.backends.cpu.layouts import FLOATS
+from forge_ugc.backends.cpu.loops import Axis, rows_together
 from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering
 from forge_ugc.npuir.instruction import Instruction, Ref
 from forge_ugc.npuir.types import DType
@@ -26,7 +27,7 @@ class SoftmaxLowering(Lowering):
         axis = cast(int, instruction.attributes["dim"])
         if axis not in (-1, x.rank - 1):
             return No("softmax has a kernel for the last axis alone")
-        if rows_of(x) is None or rows_of(out) is None:
+        if rows_together(x, out) is None:
             return No("softmax needs rows of adjacent elements, one distance apart")
         return Yes()
 
@@ -34,10 +35,10 @@ class SoftmaxLowering(Lowering):
         x = cast(Ref, instruction.operands[0])
         (result,) = instruction.results
         kind, out = emitter.types[x], result.type
-        read, written = (cast(Rows, rows_of(k)) for k in (kind, out))
+        rows = cast(Axis, rows_together(kind, out))
         emitter.step(
-            "softmax", x=x, x_type=FLOATS[kind.dtype], x_stride=read.stride,
-            out=result, out_type=FLOATS[out.dtype], out_stride=written.stride,
-            rows=read.rows, dim=kind.shape[-1] if kind.rank else 1,
+            "softmax", x=x, x_type=FLOATS[kind.dtype], x_stride=rows.strides[0],
+            out=result, out_type=FLOATS[out.dtype], out_stride=rows.strides[1],
+            rows=rows.size, dim=kind.shape[-1] if kind.rank else 1,
             result=int(instruction.opcode in _LOGARITHM),
         )  # fmt: skip
