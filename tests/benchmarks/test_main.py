@@ -7,6 +7,7 @@ import benchmarks.__main__ as command
 import pytest
 from benchmarks.core import environment
 from benchmarks.core.benchmark import SkippedError, registered
+from benchmarks.core.measurement import Subject
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,3 +53,23 @@ def test_foreign_settings_do_not_reach_a_benchmark():
     assert "['-m', 'benchmarks', '--list']" in got.stderr
     assert "KEPT" in got.stderr
     assert "OPENBLAS" not in got.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--quick"], ["--layers", "1"], ["--models", "gpt2,x"], ["--precisions", "int8"]]
+)
+def test_a_partial_run_is_shown_and_writes_nothing(arguments, monkeypatch, tmp_path, capsys):
+    seen = []
+
+    def run(self, settings):
+        seen.append(settings)
+        yield Subject("Cases", "forge").measure("passed", "count", 3)
+
+    monkeypatch.setattr(registered()["cases"], "run", run)
+    monkeypatch.setattr(command, "_HERE", tmp_path)
+    assert command.main(["cases", *arguments]) == 0
+    assert "| forge | 3 |" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+    assert (seen[0].layers == 1) == ("1" in arguments)
+    assert (seen[0].models == ("gpt2", "x")) == ("gpt2,x" in arguments)
+    assert (seen[0].precisions == ("int8",)) == ("int8" in arguments)
