@@ -140,7 +140,7 @@ def _machine(
         ("f32 GFLOP/s", peaks.f32), ("bf16 GFLOP/s", peaks.bf16), ("int8 GOP/s", peaks.int8),
         ("read GB/s", peaks.read),
     ):  # fmt: skip
-        yield row.measure(name, "number", value / 1e9)
+        yield row.measure(name, "count", value / 1e9)  # GFLOP/s, without decimals
     ran = [o.waiting_share for o in outcomes if o.median_ms is not None]
     if ran:
         yield row.measure("processors used by a waiting engine, at most", "number", max(ran))
