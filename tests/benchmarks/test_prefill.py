@@ -1,6 +1,9 @@
+import os
 from pathlib import Path
 
+import benchmarks.peers.session as session_module
 import benchmarks.prefill as prefill
+import numpy as np
 import pytest
 from benchmarks.core.benchmark import Settings
 from benchmarks.core.measurement import Subject
@@ -127,6 +130,49 @@ def session(tmp_path, monkeypatch):
     return Session(
         folder=tmp_path, runs=3, warm_ups=1, block=2, threads=1, layers=None, say=lambda text: None
     )
+
+
+class FakeWorker:
+    """Takes one millisecond a call, ours two; remembers what is alive together."""
+
+    alive = []  # noqa: RUF012 - shared on purpose
+    most = 0
+
+    def __init__(self, job, say):
+        self.job, self.pid, self.ready = job, os.getpid(), {"parameters": 1, "vocabulary": 4}
+        self.alive.append(job.engine)
+        FakeWorker.most = max(FakeWorker.most, len(self.alive))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.alive.remove(self.job.engine)
+
+    def run(self, count):
+        return [(2 if self.job.engine == "forge" else 1) * 1_000_000] * count
+
+    def ask(self, question):
+        if question == "memory":
+            return {"peak_bytes": 1, "growth_bytes": 1, "exact": True}
+        np.save(question.removeprefix("output "), np.ones((1, 4), dtype=np.float32))
+        return {"shape": [1, 4]}
+
+
+@pytest.mark.parametrize(("memory", "most", "runs"), [(64 << 30, 5, 3), (0, 2, 12)])
+def test_engines_that_do_not_fit_run_in_pairs(memory, most, runs, tmp_path, monkeypatch):
+    monkeypatch.setattr(session_module, "Worker", FakeWorker)
+    monkeypatch.setattr(session_module, "available_bytes", lambda: memory)
+    monkeypatch.setattr(FakeWorker, "most", 0)
+    output = tmp_path / "reference.npy"
+    np.save(output, np.ones((1, 4), dtype=np.float32))
+    reference = Reference(output=output, linears=[], parameters=1, logits=True)
+    run = session(tmp_path, monkeypatch)
+    ours, *peers = run.measure("m", Entry("forge", "fp32"), PEERS["fp32"], reference)
+    assert (FakeWorker.most, FakeWorker.alive) == (most, [])
+    assert len(ours.times_ms) == runs
+    assert [(len(p.times_ms), len(p.forge_ms), p.ratio) for p in peers] == [(3, 3, 0.5)] * 4
+    assert {o.fidelity.max_abs_difference for o in (ours, *peers)} == {0.0}
 
 
 @pytest.mark.slow
