@@ -35,7 +35,7 @@ def problem(dtype, heads, groups, length, keys, size, value_size=None, batch=1):
 def check(isa, q, k, v, mask=None, setting=PLAIN, shares=SHARES):
     """The result of one share, after that of others has turned out to be the same bits."""
     got = attend(q, k, v, mask, setting, isa=isa)
-    assert_meets_contract(got, q, k, v, mask, setting)
+    assert_meets_contract(got, q, k, v, mask, setting, isa)
     for count in shares:
         other = attend(q, k, v, mask, setting, isa=isa, shares=count)
         assert torch.equal(got.nan_to_num(9), other.nan_to_num(9)), count
@@ -162,7 +162,7 @@ def test_nan_and_infinity(variant, length):
     q[0, 0, 0, 3] = torch.nan
     got = attend(q, k, v, isa=isa)
     assert bool(got[0, 0, 0].isnan().all())
-    assert_meets_contract(got, q, k, v)
+    assert_meets_contract(got, q, k, v, isa=isa)
     # +inf in a score, late or early, and a weight of zero for -inf.
     for key in (2, 290):
         q, k, v = problem(dtype, 2, 2, length, 300, 16)
@@ -173,7 +173,9 @@ def test_nan_and_infinity(variant, length):
         assert bool(got[0, 1].isnan().all())
         assert bool(got[0, 0, 1:].isnan().all())
         others = [j for j in range(300) if j != key]
-        assert_meets_contract(got[:, :1, :1], q[:, :1, :1], k[:, :1, others], v[:, :1, others])
+        assert_meets_contract(
+            got[:, :1, :1], q[:, :1, :1], k[:, :1, others], v[:, :1, others], isa=isa
+        )
     # Values are weighed as they are.
     q, k, v = problem(dtype, 2, 2, length, 300, 16)
     v[0, 0, 7, 2], v[0, 0, 9, 4] = torch.inf, torch.nan

@@ -44,7 +44,7 @@ using AttentionBf16 = Attention<Bf16, void>;
 
 // Scratch of one share, in floats from its start; the same for every variant.
 struct AttentionScratch {
-  std::size_t keys, values, queries, sums, scores, total;
+  std::size_t keys, values, queries, sums, scores, weights, flags, total;
 };
 
 // Rows of queries whose sums are kept at a time, rows that are computed together at most, and the
@@ -62,7 +62,9 @@ constexpr std::size_t kAttentionScoreStride = kAttentionChunk + 16;
   s.queries = s.values + all_keys * width;
   s.sums = s.queries + kAttentionBlockRows * depth;
   s.scores = s.sums + kAttentionBlockRows * width;
-  s.total = s.scores + kAttentionTileRows * kAttentionScoreStride;
+  s.weights = s.scores + kAttentionTileRows * kAttentionScoreStride;
+  s.flags = s.weights + kAttentionTileRows * kAttentionScoreStride;
+  s.total = s.flags + (all_keys / 128 + 16) / 16 * 16;
   return s;
 }
 

@@ -10,9 +10,9 @@
 // d_j the distance of a score from the highest of its row, the error of a result before it is
 // rounded to out_type is, to the first order, at most
 //   sum_j p_j (|v_j| + V) e_j + (keys + 24) u V,  e_j = ((size + 3) w_j + 2 |m_j| + d_j) u.
-// Weights below e^-87.3 of the largest count as zero. A score that is NaN or +inf makes its row
-// NaN; a row whose scores are all -inf counts as one that sees no key. Hidden keys are taken to
-// have finite scores and values.
+// On AMX it is 2^-15 V more, and denormal operands count as zero. Weights below e^-87.3 of the
+// largest count as zero. A score that is NaN or +inf makes its row NaN; a row whose scores are all
+// -inf counts as one that sees no key. Hidden keys are taken to have finite scores and values.
 //
 // Results are the same bits for any number of shares. Rows of few queries read keys and values
 // once, as they lie; others pack them into the scratch of their share.

@@ -42,6 +42,19 @@ FORGE_INLINE void store_first(float* to, Vec v, std::size_t count) noexcept {
   std::memcpy(to, &v, count * sizeof(float));
 }
 
+// To the nearest, ties to even.
+FORGE_INLINE Bf16 to_bf16(float x) noexcept {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  // Rounding could turn NaN into infinity.
+  const std::uint32_t quiet = (bits >> 16) | 0x40u;
+  return static_cast<Bf16>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
+FORGE_INLINE void store_first(Bf16* to, Vec v, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) to[i] = to_bf16(v[i]);
+}
+
 FORGE_INLINE Vec add(Vec a, Vec b) noexcept { return a + b; }
 FORGE_INLINE Vec sub(Vec a, Vec b) noexcept { return a - b; }
 FORGE_INLINE Vec mul(Vec a, Vec b) noexcept { return a * b; }

@@ -44,6 +44,25 @@ FORGE_INLINE void store_first(float* to, Vec v, std::size_t count) noexcept {
   _mm256_maskstore_ps(to, first_lanes(count), v);
 }
 
+// To the nearest bfloat16, ties to even; NaN stays NaN.
+FORGE_INLINE void store_first(Bf16* to, Vec v, std::size_t count) noexcept {
+  const __m256i bits = _mm256_castps_si256(v);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i sum = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const Vec rounded = _mm256_blendv_ps(_mm256_castsi256_ps(sum), _mm256_castsi256_ps(quiet),
+                                       _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+  const __m256i halves = _mm256_srli_epi32(_mm256_castps_si256(rounded), 16);
+  const __m128i packed =
+      _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+  if (count == kWidth) {
+    return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), packed);
+  }
+  alignas(16) Bf16 entries[kWidth];
+  _mm_store_si128(reinterpret_cast<__m128i*>(entries), packed);
+  for (std::size_t i = 0; i < count; ++i) to[i] = entries[i];
+}
+
 FORGE_INLINE Vec add(Vec a, Vec b) noexcept { return _mm256_add_ps(a, b); }
 FORGE_INLINE Vec sub(Vec a, Vec b) noexcept { return _mm256_sub_ps(a, b); }
 FORGE_INLINE Vec mul(Vec a, Vec b) noexcept { return _mm256_mul_ps(a, b); }
