@@ -61,7 +61,7 @@ template <typename Work>
 struct Repeated {
   Work work;
   double deadline_ns;
-  std::vector<double> started, ended;  // by thread
+  std::vector<double> took_ns;  // by thread
   bool more = true;
   double best_ns = std::numeric_limits<double>::infinity();
 
@@ -70,27 +70,24 @@ struct Repeated {
     for (std::size_t repetition = 0;; ++repetition) {
       barrier.arrive_and_wait();
       if (!self.more) return;
-      self.started[share.index] = now_ns();
+      const double start = now_ns();
       self.work(share, repetition, barrier);
-      self.ended[share.index] = now_ns();
+      self.took_ns[share.index] = now_ns() - start;
       barrier.arrive_and_wait();
       if (share.index == 0) self.count();
     }
   }
 
   void count() noexcept {
-    const double first = *std::min_element(started.begin(), started.end());
-    const double last = *std::max_element(ended.begin(), ended.end());
-    best_ns = std::min(best_ns, last - first);
-    more = last < deadline_ns;
+    best_ns = std::min(best_ns, *std::max_element(took_ns.begin(), took_ns.end()));
+    more = now_ns() < deadline_ns;
   }
 };
 
 // Nanoseconds of the best repetition.
 template <typename Work>
 double best_of(unsigned threads, double seconds, Work work) {
-  Repeated<Work> repeated{work, now_ns() + seconds * 1e9, std::vector<double>(threads),
-                          std::vector<double>(threads)};
+  Repeated<Work> repeated{work, now_ns() + seconds * 1e9, std::vector<double>(threads)};
   process_pool(threads, false).run(Repeated<Work>::run, &repeated);
   return repeated.best_ns;
 }

@@ -2,8 +2,8 @@
 //
 // The threads of the process's pool repeat a piece of work of about half a millisecond until the
 // time is up, each time starting together. The best repetition counts: whatever else the machine
-// does can only make one slower. It lasts from the first start to the last end; arithmetic, which
-// threads do not share, is timed by the processor time of each thread.
+// does can only make one slower. It takes as long as its slowest thread, as a step of a program
+// does; arithmetic, which threads do not share, is timed by the processor time of each thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,11 @@
+import json
+from pathlib import Path
+
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+
+from forge_ugc import native
 
 
 def test_example_inputs_checked_against_eager(forge, model):
@@ -82,3 +87,37 @@ def test_text_of_smollm2_from_model_and_artifact(forge, tmp_path):
     forge("compile", "smollm2", "--tokens", "8", "-o", path)
     again = forge("run", path, "--tokenizer", "smollm2", *words, "--json")
     assert again["tokens"] == document["tokens"]
+
+
+@pytest.fixture
+def known_machine(monkeypatch):
+    """A quick look at the machine."""
+    known = native.probe(1, seconds=0.1)
+    monkeypatch.setattr(native, "probe", lambda threads: known)
+
+
+def test_a_profile_and_its_trace(forge, model, known_machine):
+    document = forge("run", model, "--profile", "--trace", "trace.json", "--json")
+    profile = document["profile"]
+    totals = profile["totals"]
+    parts = sum(value for name, value in totals.items() if name != "wall_ns")
+    assert parts == pytest.approx(totals["wall_ns"])
+    assert {row["opcode"] for row in profile["instructions"]} >= {"linear"}
+    trace = json.loads(Path("trace.json").read_text(encoding="utf-8"))
+    assert any(event["ph"] == "X" for event in trace["traceEvents"])
+    text = forge("run", model, "--profile").stdout
+    assert "barriers" in text
+    assert "f32[2,16] linear(f32[2,8], f32[16,8], f32[16])" in text
+
+
+def test_a_profile_of_an_artifact(forge, artifact, known_machine):
+    save_file({"x": torch.ones(2, 8), "scale": torch.ones(1)}, "in.safetensors")
+    document = forge("run", artifact, "--inputs", "in.safetensors", "--profile", "--json")
+    assert document["profile"]["model"] == "Net"
+
+
+def test_options_that_need_a_profile(forge, model):
+    result = forge("run", model, "--trace", "t.json", exit_code=1)
+    assert "--trace needs --profile" in result.stderr
+    result = forge("run", model, "--profile", "--prompt", "a", exit_code=1)
+    assert "--prompt goes without --inputs, --output, --check and --profile" in result.stderr

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from forge_ugc.cli import compiling, explaining, inspecting, machine, optimizing, running
+from forge_ugc.cli import (
+    benchmarking,
+    compiling,
+    explaining,
+    inspecting,
+    machine,
+    optimizing,
+    running,
+)
 from forge_ugc.cli.console import guarded, out, show_tracebacks
 
 app = typer.Typer(
@@ -25,6 +33,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...] = (
     ("run", running.run, (
         'forge-ugc run smollm2 --prompt "The capital of France is" --max-new-tokens 32',
         "forge-ugc run model.forge --inputs inputs.safetensors -o outputs.safetensors",
+        "forge-ugc run shape:gpt2 --layers 2 --profile --trace trace.json",
     )),
     ("explain", explaining.explain, (
         "forge-ugc explain smollm2",
@@ -37,6 +46,10 @@ _COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...] = (
     ("opt", optimizing.opt, (
         "forge-ugc opt program.npuir -p schedule -p allocate -p verify",
         "forge-ugc opt exported.pt2 -p dead-code -p fuse-attention",
+    )),
+    ("bench-kernels", benchmarking.bench_kernels, (
+        "forge-ugc bench-kernels --filter linear",
+        "forge-ugc bench-kernels --isa avx2 --json",
     )),
     ("devices", machine.devices, ("forge-ugc devices", "forge-ugc devices --json")),
     ("doctor", machine.doctor, ("forge-ugc doctor", "forge-ugc doctor --json")),

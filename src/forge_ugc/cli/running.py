@@ -40,6 +40,13 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Also run the model eagerly and compare.")
     ] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show where the time of a call goes.")
+    ] = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="With --profile: write a trace for Perfetto or chrome://tracing."),
+    ] = None,
     target: models.Target = "cpu",
     tokens: Annotated[
         int | None,
@@ -52,8 +59,10 @@ def run(
     json: models.AsJson = False,
 ) -> None:
     """Compile and run a model, or run a .forge file: on a prompt, a file, or example inputs."""
-    if prompt is not None and (inputs is not None or output is not None or check):
-        raise OptionError("--prompt goes without --inputs, --output and --check")
+    if prompt is not None and (inputs is not None or output is not None or check or profile):
+        raise OptionError("--prompt goes without --inputs, --output, --check and --profile")
+    if trace is not None and not profile:
+        raise OptionError("--trace needs --profile", fix=f"--profile --trace {trace}")
     options = models.make_options(precision=precision)
     loaded, compiled = None, None
     if models.is_artifact(model):
@@ -74,7 +83,10 @@ def run(
         if compiled is None:
             loaded = source.load()
             compiled = models.compile_loaded(loaded, target, options)
-        document = _call(loaded, compiled, inputs, output, check, quiet=json)
+        args, kwargs = _arguments(loaded, compiled, inputs)
+        document = _call(loaded, compiled, args, kwargs, output, check, quiet=json)
+        if profile:
+            document["profile"] = _profile(compiled, args, kwargs, trace, quiet=json)
     if json:
         emit_json(document)
 
@@ -160,25 +172,45 @@ def _window(compiled: CompiledModel) -> int:
     )
 
 
+def _arguments(
+    loaded: LoadedModel | None, compiled: CompiledModel, inputs: Path | None
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    if inputs is not None:
+        return (), _read_tensors(inputs)
+    if loaded is not None:
+        return loaded.args, loaded.kwargs
+    if compiled.signature.types:
+        raise OptionError(
+            "a .forge file needs inputs", why=f"it takes {compiled.signature.describe()}",
+            fix="give --inputs FILE.safetensors, or --prompt for a language model",
+        )  # fmt: skip
+    return (), {}
+
+
+def _profile(
+    compiled: CompiledModel, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+    trace: Path | None, *, quiet: bool,
+) -> dict[str, Json]:  # fmt: skip
+    with working("profiling"):
+        found = compiled.profile_calls(args, kwargs)
+    if trace is not None:
+        found.save_trace(trace)
+    if not quiet:
+        from forge_ugc.profiling.tables import profile_tables
+
+        for table in profile_tables(found):
+            out.print(table)
+    return found.to_json()
+
+
 def _call(
-    loaded: LoadedModel | None, compiled: CompiledModel, inputs: Path | None,
-    output: Path | None, check: bool, *, quiet: bool,
+    loaded: LoadedModel | None, compiled: CompiledModel, args: tuple[Any, ...],
+    kwargs: Mapping[str, Any], output: Path | None, check: bool, *, quiet: bool,
 ) -> dict[str, Json]:  # fmt: skip
     import torch
 
     from forge_ugc.evaluation.outputs import named_tensors
 
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = {}
-    if inputs is not None:
-        kwargs = _read_tensors(inputs)
-    elif loaded is not None:
-        args, kwargs = loaded.args, loaded.kwargs
-    elif compiled.signature.types:
-        raise OptionError(
-            "a .forge file needs inputs", why=f"it takes {compiled.signature.describe()}",
-            fix="give --inputs FILE.safetensors, or --prompt for a language model",
-        )  # fmt: skip
     with torch.inference_mode():
         start = time.perf_counter()
         result = compiled(*args, **kwargs)

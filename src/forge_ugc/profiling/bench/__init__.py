@@ -1,0 +1,1 @@
+"""Benchmarks of kernels by themselves, against what the machine can do."""
