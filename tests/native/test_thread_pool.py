@@ -1,4 +1,4 @@
-"""The thread pool's own C++ test, plain and under ThreadSanitizer."""
+"""The C++ tests of the thread pool and of programs on it, plain and under ThreadSanitizer."""
 
 import os
 import platform
@@ -10,16 +10,21 @@ import pytest
 
 CSRC = Path(__file__).parents[2] / "csrc"
 COMPILER = shutil.which("g++") or shutil.which("c++")
+SOURCES = {
+    "thread_pool_test": ("runtime/thread_pool.cc",),
+    "program_test": ("runtime/thread_pool.cc", "runtime/program.cc", "runtime/memory.cc"),
+}
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on the PATH")
 
 
 @pytest.mark.parametrize("flags", [[], ["-fsanitize=thread"]], ids=["plain", "thread-sanitizer"])
-def test_pool(tmp_path, flags):
+@pytest.mark.parametrize("name", SOURCES)
+def test_threads(tmp_path, name, flags):
     # `make sanitize` preloads AddressSanitizer into Python, which must not reach this program.
     clean = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    program = tmp_path / "thread_pool_test"
-    sources = [CSRC / "runtime/thread_pool.cc", CSRC / "tests/thread_pool_test.cc"]
+    program = tmp_path / name
+    sources = [*(CSRC / source for source in SOURCES[name]), CSRC / f"tests/{name}.cc"]
     warnings = ["-Wall", "-Wextra", "-Werror"]
     build = [COMPILER, "-std=c++20", "-O1", "-g", *warnings, *flags, f"-I{CSRC}", "-pthread"]
     subprocess.run([*build, *map(str, sources), "-o", str(program)], check=True, env=clean)
