@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+import forge_ugc
 from forge_ugc.errors import OptionError
 from forge_ugc.loaders import load_model, shapes
 
@@ -187,3 +188,22 @@ def test_a_compiled_program_is_no_model():
         "mlp.forge is a compiled program, not a model\n"
         "  fix: use `forge-ugc run` or `forge-ugc inspect`, or forge_ugc.load() in Python"
     )
+
+
+def test_lazy_weights_are_made_when_they_are_asked_for():
+    loaded = load_model("shape:minilm", layers=1, lazy=True, seed=5, tokens=8)
+    module, name = loaded.module, "encoder.layer.0.output.dense.weight"
+    assert module.get_parameter(name).device.type == "meta"
+    assert module.get_parameter("encoder.layer.0.output.dense.bias").device.type == "cpu"
+    weight = loaded.weights(name)
+    assert weight.shape == module.get_parameter(name).shape
+    assert torch.equal(weight, loaded.weights(name))
+    assert not torch.equal(weight, load_model("shape:minilm", lazy=True).weights(name))
+    compiled = forge_ugc.compile(
+        module, loaded.args, loaded.kwargs, weights=loaded.weights,
+        options=forge_ugc.Options(precision="int8"),
+    )  # fmt: skip
+    assert compiled(*loaded.args, **loaded.kwargs).last_hidden_state.isfinite().all()
+    assert load_model("shape:minilm", layers=1).weights is None
+    with pytest.raises(OptionError, match="lazy=True does not apply"):
+        load_model("smollm2", lazy=True)

@@ -133,6 +133,7 @@ def compile_loaded(loaded: LoadedModel, target: str, options: Options) -> Compil
             loaded.kwargs,
             target=target,
             options=replace(options, progress=progress),
+            weights=loaded.weights,
         )
 
 

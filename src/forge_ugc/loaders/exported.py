@@ -44,7 +44,9 @@ def load(path: Path, request: Request) -> LoadedModel:
         OptionError: no such file, or an option that does not apply.
         ArtifactError: it cannot be read, or holds no example inputs.
     """
-    request.refuse(f"the exported program {path.name}", "dtype", "layers", "empty", "attention")
+    request.refuse(
+        f"the exported program {path.name}", "dtype", "layers", "empty", "lazy", "attention"
+    )
     path = path.expanduser()
     if not path.is_file():
         raise OptionError(f"there is no file {path}", fix="name an existing .pt2 file")

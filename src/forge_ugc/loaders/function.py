@@ -20,7 +20,7 @@ def load(spec: str, request: Request) -> LoadedModel:
     Raises:
         OptionError: there is no such module or function, or it returns something else.
     """
-    request.refuse(f"the function {spec}", "layers", "empty", "attention")
+    request.refuse(f"the function {spec}", "layers", "empty", "lazy", "attention")
     module_name, _, name = spec.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:

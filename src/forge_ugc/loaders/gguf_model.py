@@ -57,7 +57,7 @@ def load(path: Path, request: Request) -> LoadedModel:
         OptionError: no such file, or an architecture or feature that is not supported.
         ArtifactError: the file is damaged or lacks tensors.
     """
-    request.refuse(f"the file {path.name}", "layers", "empty")
+    request.refuse(f"the file {path.name}", "layers", "empty", "lazy")
     path = path.expanduser()
     if not path.is_file():
         raise OptionError(f"there is no file {path}", fix="name an existing .gguf file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def load(spec: str, request: Request) -> LoadedModel:
     folder = Path(spec).expanduser()
     if folder.is_dir() and not any(any(folder.glob(p)) for p in _WEIGHT_FILES):
         return load_config(folder, request)
-    request.refuse(f"the released weights of {spec}", "layers", "empty")
+    request.refuse(f"the released weights of {spec}", "layers", "empty", "lazy")
     transformers = need("transformers", f"the model {spec!r}")
     source = str(folder) if folder.exists() else spec
     try:
@@ -75,12 +76,15 @@ def from_config(config: Any, request: Request, *, source: str) -> LoadedModel:  
     extra = {} if request.attention is None else {"attn_implementation": request.attention}
     dtype = request.dtype or torch.float32
     try:
-        with random_weights.weights(seed=request.seed, empty=request.empty):
+        with random_weights.weights(seed=request.seed, empty=request.empty or request.lazy):
             module = _model_class(transformers, config)._from_config(config, dtype=dtype, **extra)
     except _LOAD_ERRORS as error:
         raise _cannot_load(source, error) from error
     kind = "unwritten" if request.empty else f"random (seed {request.seed})"
-    return _loaded(module, request, None, f"{source}, {kind} weights")
+    loaded = _loaded(module, request, None, f"{source}, {kind} weights")
+    if not request.lazy or request.empty:
+        return loaded
+    return replace(loaded, weights=random_weights.postpone(loaded.module, request.seed))
 
 
 def _loaded(

@@ -22,6 +22,7 @@ def load_model(
     seed: int = 0,
     layers: int | None = None,
     empty: bool = False,
+    lazy: bool = False,
     attention: str | None = None,
 ) -> LoadedModel:
     """Load a model with example inputs.
@@ -35,15 +36,16 @@ def load_model(
             a path that ends in `.pt2`, which torch.export.save wrote;
             `package.module:function`, which returns (module, args) or (module, args, kwargs);
             a folder or id of Hugging Face. A folder without weights gets random ones.
-        tokens, dtype, seed, layers, empty, attention: see `Request`.
+        tokens, dtype, seed, layers, empty, lazy, attention: see `Request`.
 
     Raises:
         OptionError: nothing is found under that name, or an option does not apply to it.
         ArtifactError: a file is damaged.
     """
     request = Request(
-        tokens=tokens, dtype=dtype, seed=seed, layers=layers, empty=empty, attention=attention
-    )
+        tokens=tokens, dtype=dtype, seed=seed, layers=layers, empty=empty, lazy=lazy,
+        attention=attention,
+    )  # fmt: skip
     if spec == "smollm2":
         return gguf_model.load(gguf_model.smollm2_path(), request)
     if spec.startswith("shape:"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Protocol
@@ -36,6 +36,8 @@ class LoadedModel:
         args, kwargs: example inputs; token ids are i64[1, tokens].
         tokenizer: None where the source has none that we can build; `description` then says why.
         description: one line: what was loaded, from where, with what weights.
+        weights: for a module whose large parameters lie on the meta device, the provider of them
+            that `forge_ugc.compile` takes.
     """
 
     module: nn.Module
@@ -43,6 +45,7 @@ class LoadedModel:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Tokenizer | None = None
     description: str = ""
+    weights: Callable[[str], torch.Tensor] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,7 @@ class Request:
         seed: of random weights and random example tokens.
         layers: number of layers instead of the model's own; None keeps it.
         empty: leave large random weights unwritten, so that they take no memory.
+        lazy: keep large random weights on the meta device, and make each when it is asked for.
         attention: attention implementation of transformers ("sdpa", "eager"); None is its default.
     """
 
@@ -64,6 +68,7 @@ class Request:
     seed: int = 0
     layers: int | None = None
     empty: bool = False
+    lazy: bool = False
     attention: str | None = None
 
     def __post_init__(self) -> None:

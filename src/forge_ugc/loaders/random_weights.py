@@ -1,7 +1,8 @@
-"""Construction of modules with seeded or with unwritten weights."""
+"""Construction of modules with seeded, unwritten or later weights."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,8 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 _LARGE = 1 << 16
+_DEVIATION = 0.02
+"""Standard deviation of weights that are made later, as transformers initialises most models."""
 
 
 class _SkipLargeFills(TorchFunctionMode):
@@ -48,3 +51,27 @@ def weights(*, seed: int, empty: bool) -> Iterator[None]:
                 yield
         else:
             yield
+
+
+def postpone(module: nn.Module, seed: int) -> Callable[[str], torch.Tensor]:
+    """Put the module's large parameters on the meta device; returns the provider of them.
+
+    The provider makes normal numbers, those of a name the same each time.
+    """
+    large = {n: p for n, p in module.named_parameters() if p.numel() > _LARGE}
+    kinds = {name: (p.shape, p.dtype) for name, p in large.items()}
+    stand_ins = {
+        id(p): nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad)
+        for p in large.values()
+    }
+    for m in module.modules():
+        for name, parameter in m._parameters.items():
+            if parameter is not None and id(parameter) in stand_ins:
+                m._parameters[name] = stand_ins[id(parameter)]
+
+    def provider(name: str) -> torch.Tensor:
+        shape, dtype = kinds[name]
+        random = torch.Generator().manual_seed(zlib.crc32(f"{seed} {name}".encode()))
+        return torch.empty(shape, dtype=dtype).normal_(0, _DEVIATION, generator=random)
+
+    return provider
