@@ -16,7 +16,9 @@ from forge_ugc.npuir.types import DType, TensorType
 
 
 def _axes(instruction: Instruction) -> int:
-    """How many axes are normalised together."""
+    """How many axes are normalised together; our own operator takes the last one."""
+    if instruction.opcode == "layer_norm":
+        return 1
     return len(cast(tuple[int, ...], instruction.attributes["normalized_shape"]))
 
 
@@ -30,7 +32,7 @@ def _rows(x: TensorType, out: TensorType, axes: int, moments: Sequence[TensorTyp
     return Axis(math.prod(x.shape[: x.rank - axes]), (dim, dim))
 
 
-@lowering("aten.layer_norm.default", "aten.native_layer_norm.default")
+@lowering("layer_norm", "aten.layer_norm.default", "aten.native_layer_norm.default")
 class LayerNormLowering(Lowering):
     """Rows of float32 or bfloat16; weight and bias of one type."""
 
