@@ -7,6 +7,7 @@ DEFAULT = (
     "common-subexpressions",
     "fuse-attention",
     "fuse-operators",
+    "fuse-elementwise",
     "layout",
 )
 
