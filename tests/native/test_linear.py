@@ -114,6 +114,23 @@ def test_a_row_gives_the_same_bits_in_any_batch(isa):
         assert_equal(got, want[:m])
 
 
+def test_deep_products(isa):
+    """Sums wait in memory between blocks of depth; the room for rows is half with a gate."""
+    x, w, bias, residual = problem(133, 70, 2405)
+    up = data(70, 2405, seed=4)
+    packed, up_packed = pack(w, isa=isa), pack(up, isa=isa)
+    whole, gated = torch.empty(133, 70), torch.empty(133, 70)
+    linear(x, packed, bias, residual, out=whole)
+    assert_meets_contract(whole, x, w, bias, residual)
+    linear(x, packed, bias, residual, "silu", up=up_packed, out=gated)
+    for i in (0, 1, 62, 124, 132):
+        row = torch.empty(1, 70)
+        linear(x[i : i + 1], packed, bias, residual[i : i + 1], out=row)
+        assert_equal(row[0], whole[i])
+        linear(x[i : i + 1], packed, bias, residual[i : i + 1], "silu", up=up_packed, out=row)
+        assert_equal(row[0], gated[i])
+
+
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_epilogues_are_their_parts(isa, activation):
     """Fused or one after another, rounding is the same."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from dense_support import ACTIVATIONS, linear, pack, variants
+from dense_support import ACTIVATIONS, DTYPES, linear, pack, variants
 
 VARIANTS = variants("linear_f32")
 # In units in the last place, as csrc/kernels/linear/linear.h promises.
@@ -34,12 +34,13 @@ def exact(activation, x):
     return PYTORCH[activation](t)
 
 
-def activated(x, activation, isa):
+def activated(x, activation, isa, precision="f32", dtype=torch.float32):
     """Through the bias of a product without depth."""
-    packed = pack(torch.empty(x.size, 0), isa=isa)
-    out = torch.empty(1, x.size)
-    linear(torch.empty(1, 0), packed, torch.from_numpy(x), activation=activation, out=out)
-    return out[0].numpy()
+    empty = torch.empty(1, 0, dtype=DTYPES[precision])
+    packed = pack(empty.expand(x.size, 0), isa=isa, precision=precision)
+    out = torch.empty(1, x.size, dtype=dtype)
+    linear(empty, packed, torch.from_numpy(x), activation=activation, out=out)
+    return out[0].float().numpy()
 
 
 def many_floats():
@@ -62,6 +63,29 @@ def test_error_in_units_in_the_last_place(isa, activation):
     assert np.all(np.isfinite(got))
     unit = np.spacing(np.abs(want).astype(np.float32)).astype(np.float64)
     assert np.all(np.abs(got - want) <= BOUND[activation] * unit)
+
+
+KERNELS = [(p, isa) for p in ("f32", "bf16") for isa in variants(f"linear_{p}")]
+
+
+@pytest.mark.parametrize(("precision", "isa"), KERNELS)
+@pytest.mark.parametrize("activation", BOUND)
+def test_error_of_bfloat16_results(precision, isa, activation):
+    x = many_floats()
+    x = x[np.abs(x) < 3e38]  # what is still finite in bfloat16
+    got = activated(x, activation, isa, precision, torch.bfloat16)
+    want = exact(activation, x).numpy()
+    # Rounding and 2^-13, of what is not so small that it may become zero.
+    assert np.all(np.abs(got - want) <= (2.0**-8 + 2.0**-13 * 1.01) * np.abs(want) + 2.0**-119)
+
+
+@pytest.mark.parametrize(("precision", "isa"), KERNELS)
+@pytest.mark.parametrize("activation", BOUND)
+def test_special_values_of_bfloat16_results(precision, isa, activation):
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 3e38, -3e38], np.float32)
+    want = PYTORCH[activation](torch.from_numpy(x).double()).bfloat16().float().numpy()
+    got = activated(x, activation, isa, precision, torch.bfloat16)
+    np.testing.assert_allclose(got, want, rtol=2.0**-7, atol=0)
 
 
 @pytest.mark.parametrize("activation", BOUND)

@@ -17,8 +17,9 @@
 //
 // Activations differ from the exact result by at most 6 (gelu, tanh) or 3 (all others) units in the
 // last place of it, for every finite argument and for denormal results too (a unit of 2^-149).
-// Infinite arguments give what PyTorch's formulas give: NaN for gelu, silu and quick_gelu of minus
-// infinity.
+// Where the result is bfloat16, their relative error is at most 2^-13 before it rounds, or 2^-119
+// in absolute terms. Infinite arguments give what PyTorch's formulas give: NaN for gelu, silu and
+// quick_gelu of minus infinity.
 //
 // A share computes whole vectors of columns, counted over all parts, or row tiles if there are few
 // columns. Any of rows, columns and depth may be zero; without depth the sum is zero.
