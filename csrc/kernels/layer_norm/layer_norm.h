@@ -7,7 +7,8 @@
 // accuracy but its own rounding. With e = (dim / 16 + 8) * 2^-24 and the exact y of a weight of one
 // and no bias, the error stays below |w| (e mean|x| / sqrt(variance + eps) + |y| (e + 2^-21)) plus
 // the rounding of the result. NaN or infinity anywhere in a row makes the row NaN. A row whose
-// variance overflows becomes the bias, as in PyTorch.
+// variance overflows becomes the bias, as in PyTorch. The variant of AVX-512 BF16 makes zero of
+// results in bfloat16 below 2^-126.
 #pragma once
 
 #include <cstddef>
