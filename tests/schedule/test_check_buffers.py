@@ -73,6 +73,20 @@ def test_an_arena_is_required() -> None:
         check_buffers(parse_program(TEXT))
 
 
+def test_an_operand_in_a_list_may_be_overwritten() -> None:
+    program = parse_program("""npuir.program @p target(cpu) {
+  input  %0 "x" : f32[4,8]
+  %1 = aten.repeat.default(%0) {repeats = [1, 1]} : f32[4,8]
+  %2 = elementwise([%0, %1]) {code = "add(a, neg(b))"} : f32[4,8]
+  %3 = aten.sum.default(%2) : f32[]
+  output %3
+}
+""")
+    allocated, _ = allocate(program)
+    check_buffers(allocated)
+    assert allocated.instructions[0].results[0].place == allocated.instructions[1].results[0].place
+
+
 def test_in_place_needs_an_operator_that_reads_in_order() -> None:
     placed, _ = allocate(parse_program(TEXT))
     # The same memory for %1 and %3 is right for an addition and wrong for a matrix product.

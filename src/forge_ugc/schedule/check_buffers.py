@@ -139,10 +139,14 @@ def _reads_in_order(instruction: Instruction, reader: Ref) -> bool:
         tags = overload_of(instruction.opcode).tags
         return torch.Tag.pointwise in tags and not _in_a_list(instruction, reader)
     ours = lookup(instruction.opcode)
-    if ours is None or _in_a_list(instruction, reader):
+    if ours is None:
         return False
     names = list(inspect.signature(ours.infer).parameters)[1:]
-    places = [n for n, o in zip(names, instruction.operands, strict=False) if o == reader]
+    places = [
+        name
+        for name, operand in zip(names, instruction.operands, strict=False)
+        if reader in (operand if isinstance(operand, tuple) else (operand,))
+    ]
     return all(name in ours.inplace_operands for name in places)
 
 
