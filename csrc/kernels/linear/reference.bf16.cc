@@ -21,4 +21,8 @@ void linear_pack_bf16_reference(const LinearPackBf16& args, Share share) noexcep
   pack_bf16(args, share);
 }
 
+void linear_gather_bf16_reference(const LinearGather& args, Share share) noexcept {
+  gather_packed<Bf16>(args, share);
+}
+
 }  // namespace forge

@@ -173,4 +173,8 @@ void linear_pack_bf16_amx(const LinearPackBf16& args, Share share) noexcept {
   pack_bf16(args, share);
 }
 
+void linear_gather_bf16_amx(const LinearGather& args, Share share) noexcept {
+  gather_packed<Bf16>(args, share);
+}
+
 }  // namespace forge

@@ -21,4 +21,8 @@ void linear_pack_bf16_avx2(const LinearPackBf16& args, Share share) noexcept {
   pack_bf16(args, share);
 }
 
+void linear_gather_bf16_avx2(const LinearGather& args, Share share) noexcept {
+  gather_packed<Bf16>(args, share);
+}
+
 }  // namespace forge

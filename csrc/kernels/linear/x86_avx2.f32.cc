@@ -21,4 +21,8 @@ void linear_pack_f32_avx2(const LinearPackF32& args, Share share) noexcept {
   pack_from<float, float>(args, share);
 }
 
+void linear_gather_f32_avx2(const LinearGather& args, Share share) noexcept {
+  gather_packed<float>(args, share);
+}
+
 }  // namespace forge

@@ -68,4 +68,8 @@ void linear_pack_bf16_avx512_bf16(const LinearPackBf16& args, Share share) noexc
   pack_bf16(args, share);
 }
 
+void linear_gather_bf16_avx512_bf16(const LinearGather& args, Share share) noexcept {
+  gather_packed<Bf16>(args, share);
+}
+
 }  // namespace forge

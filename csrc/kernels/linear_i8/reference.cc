@@ -52,4 +52,8 @@ void linear_i8_none(const LinearI8& args, Share share) noexcept { run(args, shar
 
 void linear_pack_i8_none(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
+void linear_gather_i8_none(const LinearGather& args, Share share) noexcept {
+  gather_packed<std::int8_t>(args, share);
+}
+
 }  // namespace forge

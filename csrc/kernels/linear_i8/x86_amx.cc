@@ -108,4 +108,8 @@ void linear_i8_amx(const LinearI8& args, Share share) noexcept {
 
 void linear_pack_i8_amx(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
+void linear_gather_i8_amx(const LinearGather& args, Share share) noexcept {
+  gather_packed<std::int8_t>(args, share);
+}
+
 }  // namespace forge

@@ -45,4 +45,8 @@ void linear_i8_avx2(const LinearI8& args, Share share) noexcept { run(args, shar
 
 void linear_pack_i8_avx2(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
+void linear_gather_i8_avx2(const LinearGather& args, Share share) noexcept {
+  gather_packed<std::int8_t>(args, share);
+}
+
 }  // namespace forge

@@ -48,4 +48,8 @@ void linear_i8_avx512(const LinearI8& args, Share share) noexcept { run(args, sh
 
 void linear_pack_i8_avx512(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
+void linear_gather_i8_avx512(const LinearGather& args, Share share) noexcept {
+  gather_packed<std::int8_t>(args, share);
+}
+
 }  // namespace forge

@@ -25,4 +25,8 @@ void linear_pack_i8_avx512_vnni(const LinearPackI8& args, Share share) noexcept 
   pack(args, share);
 }
 
+void linear_gather_i8_avx512_vnni(const LinearGather& args, Share share) noexcept {
+  gather_packed<std::int8_t>(args, share);
+}
+
 }  // namespace forge

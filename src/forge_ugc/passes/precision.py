@@ -103,8 +103,12 @@ class _Conversion:
             if step in (self._quantize, self._product):
                 for weight in _flat(_weights(node)):
                     self._constants.plan(weight, form)
-            elif step == self._embedding and _table(node) is not None:
-                self._constants.plan(cast(fx.Node, node.args[0]), form)
+        # Tables come last: one that is also a weight is held in the form of the weight alone.
+        for node, step in self._steps.items():
+            if step == self._embedding and _table(node) is not None:
+                table = cast(fx.Node, node.args[0])
+                tied = self._quantizes and self._constants.is_planned(table, "int8")
+                self._constants.plan(table, "int8" if tied else "bf16")
         for node, step in self._steps.items():
             step(node)
         erase_dead([wide for wide in self._low if not wide.users])
@@ -188,11 +192,16 @@ class _Conversion:
         table, kind = _table(node), tensor_type(node)
         if table is None:
             return
+        tied = self._quantizes and self._constants.is_planned(table, "int8")
         node.target = Embedding.overload()
-        node.args = (self._constants.bf16(table), node.args[1])
+        if tied:
+            rows, scale = self._constants.int8(table)
+            node.args = (rows, node.args[1], scale)
+        else:
+            node.args = (self._constants.bf16(table), node.args[1])
         node.kwargs = {"dtype": _result(kind, narrow=node in self._narrow)}
         _retype(node)
-        self._note(node, "bf16 table")
+        self._note(node, "int8 table, which is a weight too" if tied else "bf16 table")
 
     def _bf16(self, value: fx.Node, reader: fx.Node) -> fx.Node:
         """The value in bf16: itself, a constant, a view of one, or a cast before `reader`."""

@@ -7,10 +7,13 @@ import gc
 import weakref
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
 import forge_ugc
+from forge_ugc import Options
+from forge_ugc.errors import InputError
 
 
 class Tied(nn.Module):
@@ -33,13 +36,13 @@ def test_weights_that_only_kernels_read_are_released(tmp_path: Path) -> None:
     with torch.no_grad():
         want = module(ids)
     model = forge_ugc.compile(module, (ids,))
-    # The table is read row by row as well, so it has to stay.
-    assert len(model._executable.released) == 2
-    refs = [weakref.ref(module.twice.weight), weakref.ref(module.conv)]
+    # Even the table, whose rows are looked up in its packed form.
+    assert len(model._executable.released) == 3
+    refs = [weakref.ref(t) for t in (module.twice.weight, module.conv, module.table.weight)]
     saved = copy.deepcopy(module.state_dict())
     del module
     gc.collect()
-    assert [r() for r in refs] == [None, None]
+    assert [r() for r in refs] == [None, None, None]
     torch.testing.assert_close(model(ids), want)
 
     model.save(tmp_path / "m.forge")
@@ -49,3 +52,16 @@ def test_weights_that_only_kernels_read_are_released(tmp_path: Path) -> None:
     restored = [f() for f in model._executable.released.values()]
     assert any(torch.equal(t, saved["twice.weight"]) for t in restored)
     assert any(t.shape == (32, 32) and torch.equal(t.t(), saved["conv"]) for t in restored)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+def test_a_tied_table_is_held_once_in_every_precision(precision: str) -> None:
+    torch.manual_seed(0)
+    module, ids = Tied().eval(), torch.tensor([[3, 1, 4, 49]])
+    model = forge_ugc.compile(module, (ids,), options=Options(precision=precision))
+    meant = forge_ugc.compile(module, (ids,), options=Options(precision=precision, native=False))
+    assert dict(model.result.host_instructions) == {}
+    assert len(model._executable.released) == 3
+    torch.testing.assert_close(model(ids), meant(ids), rtol=2**-7, atol=2e-2)
+    with pytest.raises(InputError, match="met an index that is out of range"):
+        model(torch.tensor([[3, 1, 4, 50]]))

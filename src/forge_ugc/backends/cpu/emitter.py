@@ -67,6 +67,7 @@ class Emitter:
     Attributes:
         program: what has been built.
         packer: packs weights, each one once.
+        packed_tables: constants of which the packed form alone is kept, and rows are looked up.
         instructions: the instruction that each step belongs to.
     """
 
@@ -82,6 +83,7 @@ class Emitter:
         self.packer = Packer(program.threads)
         self.instructions: list[Instruction] = []
         self.externals: set[Reg] = set()
+        self.packed_tables: set[Const] = set()
         self._roots, self._places, self._fixed = roots, places, fixed
         self._current: Instruction | None = None
         self._read, self._written = _Touched(), _Touched()

@@ -59,6 +59,7 @@ class NativeExecutable(HostExecutable):
         self._emitter = Emitter(self._native, self._types, self._roots, places, self._fixed)
         needed = self._needed_by_host()
         last = self._last_packing()
+        self._emitter.packed_tables = set(last)
         built: list[Planned] = []
         views: list[Planned] = []
         begin = 0
@@ -101,12 +102,16 @@ class NativeExecutable(HostExecutable):
         read |= {self._roots[Const(c.name)].base for c in self._program.constants if c.view}
         for instruction in self._program.instructions:
             packed: tuple[Const, ...] = ()
+            tables: tuple[Const, ...] = ()
             found = find_lowering(instruction.opcode)
             if found is not None and self._has_kernel(instruction):
                 packed = found.packed_constants(instruction)
+                tables = found.table_constants(instruction, self._types)
             last.update(dict.fromkeys(packed, instruction))
+            last.update((t, instruction) for t in tables if t in last)
             others = Counter(instruction.refs())
             others.subtract(packed)
+            others.subtract(tables)
             read |= {self._roots[ref].base for ref, count in others.items() if count > 0}
         return {const: i for const, i in last.items() if const not in read}
 

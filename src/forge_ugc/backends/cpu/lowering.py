@@ -40,6 +40,10 @@ class Lowering(ABC):
         """Constants that `emit` packs, and that the steps do not read where they are."""
         return ()
 
+    def table_constants(self, instruction: Instruction, types: Types) -> tuple[Const, ...]:
+        """Constants that `emit` can read from their packed form, see `Emitter.packed_table`."""
+        return ()
+
     @abstractmethod
     def emit(self, instruction: Instruction, emitter: Emitter) -> None:
         """Append the steps of an instruction that `supports` said Yes to."""

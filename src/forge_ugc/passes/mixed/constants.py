@@ -34,6 +34,12 @@ class Constants:
         """Say beforehand that a constant will be read as "bf16" or "int8"."""
         self._planned.setdefault(_storage(_value(node)), []).append((node, form))
 
+    def is_planned(self, node: fx.Node, form: str) -> bool:
+        """Whether this very constant was planned, or made, in a form."""
+        key = _key(_value(node), form)
+        planned = self._planned.get(_storage(_value(node)), ())
+        return key in self._known or any(key == _key(_value(n), f) for n, f in planned)
+
     def bf16(self, node: fx.Node) -> fx.Node:
         """The constant rounded to bf16, in the same layout."""
         return self._made(node, "bf16")[0]

@@ -8,13 +8,15 @@ from typing import cast
 import torch
 
 from forge_ugc.backends.base import No, Yes
-from forge_ugc.backends.cpu.emitter import Emitter
+from forge_ugc.backends.cpu.emitter import Emitter, Field
+from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
 from forge_ugc.backends.cpu.loops import Axis, broadcast_strides, loops, padded
-from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering
+from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering, operand
 from forge_ugc.npuir.instruction import Const, Instruction, Ref, Reg, State
 from forge_ugc.npuir.types import DType, TensorType
 
 DIMS, INDICES = 5, 4
+_EMBEDDINGS = frozenset({"embedding", "aten.embedding.default"})
 _CONVERSIONS = {(DType.BF16, DType.F32): 1, (DType.F32, DType.BF16): 2}
 """`GatherConversion` of csrc/kernels/gather/args.h."""
 
@@ -40,6 +42,9 @@ class GatherLowering(Lowering):
         plan, result = _plan(instruction, types), instruction.results[0].type
         if isinstance(plan, No):
             return plan
+        if types[plan.x].dtype is DType.I8 and operand(instruction, 2) is not None:
+            packed = _may_be_packed(instruction, types)
+            return Yes() if packed else No("the scaled embedding needs contiguous indices")
         if any(types[ref].dtype not in (DType.I64, DType.I32) for ref, _, _ in plan.ids):
             return No("gather takes indices of i64 or i32")
         if not 1 <= len(plan.ids) <= INDICES:
@@ -52,7 +57,13 @@ class GatherLowering(Lowering):
         count = len(_loops(plan, result))
         return Yes() if count <= DIMS else No(f"gather has {count} nested loops, at most {DIMS}")
 
+    def table_constants(self, instruction: Instruction, types: Types) -> tuple[Const, ...]:
+        return (cast(Const, instruction.operands[0]),) if _may_be_packed(instruction, types) else ()
+
     def emit(self, instruction: Instruction, emitter: Emitter) -> None:
+        scaled = instruction.opcode == "embedding" and operand(instruction, 2) is not None
+        if scaled or instruction.operands[0] in emitter.packed_tables:
+            return _emit_packed(instruction, emitter)
         plan, (result,) = _plan(instruction, emitter.types), instruction.results
         if isinstance(plan, No) or result.type.numel == 0:
             return
@@ -71,6 +82,30 @@ class GatherLowering(Lowering):
         )  # fmt: skip
 
 
+def _may_be_packed(instruction: Instruction, types: Types) -> bool:
+    """Whether an instruction looks rows up in a constant, as the kernels for packed weights do."""
+    table = instruction.operands[0]
+    if instruction.opcode not in _EMBEDDINGS or not isinstance(table, Const):
+        return False
+    ids, result = types[cast(Ref, instruction.operands[1])], instruction.results[0].type
+    floats = result.dtype in FLOATS and types[table].dtype in (*FLOATS, DType.I8)
+    return floats and ids.is_contiguous and result.numel > 0 and rows_of(result) is not None
+
+
+def _emit_packed(instruction: Instruction, emitter: Emitter) -> None:
+    """The table is also the weight of a product, and held in packed form alone."""
+    table, ids = cast(Const, instruction.operands[0]), cast(Ref, instruction.operands[1])
+    kind, index, (result,) = emitter.types[table], emitter.types[ids], instruction.results
+    packed = emitter.packer.pack(emitter.tensor(table), kind.dtype)
+    written = cast(Rows, rows_of(result.type))
+    emitter.step(
+        f"linear_gather_{kind.dtype.value}", packed=packed.weight, columns=kind.shape[0],
+        depth=kind.shape[1], scale=cast(Field, operand(instruction, 2)), ids=ids,
+        ids_stride=1, ids_bytes=index.dtype.size_bytes, rows=index.numel, out=result,
+        out_type=FLOATS[result.type.dtype], out_stride=written.stride,
+    )  # fmt: skip
+
+
 def _loops(plan: _Plan, result: TensorType) -> list[Axis]:
     return loops(result.shape, result.strides, plan.x_strides, *(s for _, s, _ in plan.ids))
 
@@ -84,7 +119,7 @@ def _plan(instruction: Instruction, types: Types) -> _Plan | No:
     if not isinstance(second, Reg | Const | State):
         return No(f"{instruction.opcode} by what is no tensor")
     x, ids = types[first], types[second]
-    if instruction.opcode in {"embedding", "aten.embedding.default"}:
+    if instruction.opcode in _EMBEDDINGS:
         return _Plan(first, (0,) * ids.rank + x.strides[1:], ((second, (*ids.strides, 0), 0),))
     if not x.rank:
         return No(f"{instruction.opcode} of a tensor without axes")
