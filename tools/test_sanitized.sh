@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the extension with AddressSanitizer and UndefinedBehaviorSanitizer into out/ and runs its
-# tests. Usage: tools/test_sanitized.sh [pytest arguments]
+# Builds the extension with AddressSanitizer and UndefinedBehaviorSanitizer into out/ and runs the
+# tests of kernels, of programs and of measuring. Usage: tools/test_sanitized.sh [pytest arguments]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,4 +16,4 @@ export PYTHONPATH="$PWD/out/sanitized:$packages"
 # Python leaks by design; torch defines some symbols twice.
 export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
-  "$python" -m pytest tests/native "$@"
+  "$python" -m pytest tests/native tests/backends/cpu tests/profiling "$@"

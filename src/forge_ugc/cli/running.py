@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from forge_ugc.report.document import Json
 
 
+Profiled = Annotated[bool, typer.Option("--profile", help="Show where the time of a call goes.")]
+Trace = Annotated[
+    Path | None,
+    typer.Option(help="With --profile: write a trace for Perfetto or chrome://tracing."),
+]
+
+
 def run(
     model: Annotated[str, typer.Argument(metavar="MODEL|FILE.forge", show_default=False)],
     prompt: Annotated[
@@ -40,13 +47,8 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Also run the model eagerly and compare.")
     ] = False,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Show where the time of a call goes.")
-    ] = False,
-    trace: Annotated[
-        Path | None,
-        typer.Option(help="With --profile: write a trace for Perfetto or chrome://tracing."),
-    ] = None,
+    profile: Profiled = False,
+    trace: Trace = None,
     target: models.Target = "cpu",
     tokens: Annotated[
         int | None,
@@ -71,10 +73,7 @@ def run(
         _refuse_for_artifacts(
             target=target, tokens=tokens, dtype=dtype, seed=seed, layers=layers, precision=precision
         )
-        import forge_ugc
-
-        with working(f"loading {model}"):
-            compiled = forge_ugc.load(model)
+        compiled = _load(model)
     source = models.Source(spec=model, tokens=tokens or 128, dtype=dtype, seed=seed, layers=layers)
     if prompt is not None:
         wanted = _Wanted(prompt, max_new_tokens, tokens)
@@ -89,6 +88,13 @@ def run(
             document["profile"] = _profile(compiled, args, kwargs, trace, quiet=json)
     if json:
         emit_json(document)
+
+
+def _load(path: str) -> CompiledModel:
+    import forge_ugc
+
+    with working(f"loading {path}"):
+        return forge_ugc.load(path)
 
 
 def _refuse_for_artifacts(**given: object) -> None:
