@@ -56,6 +56,25 @@ void copy_rows(const Copy& a, Share share) noexcept {
   }
 }
 
+// A whole tile: lines of x, adjacent elements each, become columns of out. Bounds known at compile
+// time let compilers keep a tile in vector registers.
+template <typename T>
+void transpose_tile(T* out, std::ptrdiff_t out_stride, const T* x,
+                    std::ptrdiff_t x_stride) noexcept {
+  constexpr std::size_t kPart = 4;
+  for (std::size_t j = 0; j < kTile; j += kPart, out += kPart) {
+    T lines[kPart][kTile];
+    for (std::size_t k = 0; k < kPart; ++k, x += x_stride) {
+      std::memcpy(lines[k], x, sizeof lines[k]);
+    }
+    T* to = out;
+    for (std::size_t i = 0; i < kTile; ++i, to += out_stride) {
+      const T column[kPart] = {lines[0][i], lines[1][i], lines[2][i], lines[3][i]};
+      std::memcpy(to, column, sizeof column);
+    }
+  }
+}
+
 // The two innermost loops as tiles: x runs along the outer of them, out along the inner.
 template <typename T>
 void copy_tiles(const Copy& a, Share share) noexcept {
@@ -75,14 +94,12 @@ void copy_tiles(const Copy& a, Share share) noexcept {
     const auto r = static_cast<std::ptrdiff_t>(row), c = static_cast<std::ptrdiff_t>(column);
     const T* from = x + place(a, a.x_strides, kOuter, outer) + r * x_row + c * x_column;
     T* to = out + place(a, a.out_strides, kOuter, outer) + r * out_row + c * out_column;
-    T block[kTile][kTile];
-    for (std::size_t j = 0; j < width; ++j) {
-      const T* line = from + static_cast<std::ptrdiff_t>(j) * x_column;
-      for (std::size_t i = 0; i < height; ++i)
-        block[i][j] = line[static_cast<std::ptrdiff_t>(i) * x_row];
+    if (height == kTile && width == kTile && x_row == 1 && out_column == 1) {
+      transpose_tile(to, out_row, from, x_column);
+      continue;
     }
-    for (std::size_t i = 0; i < height; ++i) {
-      copy_run(to + static_cast<std::ptrdiff_t>(i) * out_row, out_column, block[i], 1, width);
+    for (std::size_t i = 0; i < height; ++i, from += x_row, to += out_row) {
+      copy_run(to, out_column, from, x_column, width);
     }
   }
 }
