@@ -44,7 +44,7 @@ void add_plain_values(const AttentionBf16& a, const TileScratch& s, const Bf16* 
                       std::size_t first, RowTile& t) noexcept {
   alignas(64) float same[kHalfRows];
   for (float& one : same) one = 1.0f;
-  const Values<Bf16> values{v + offset(keys.begin, a.v_strides[2]), a.v_strides[2],
+  const Values<Bf16> values{advanced(v, offset(keys.begin, a.v_strides[2])), a.v_strides[2],
                             keys.end - keys.begin, a.value_size};
   for (std::size_t r = 0; r < kTileRows; r += kHalfRows) {
     add_values<kHalfRows>(values, s.scores + r * kScoreStride + (keys.begin - first), same,
