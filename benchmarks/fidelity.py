@@ -9,12 +9,13 @@ import torch
 import forge_ugc
 from benchmarks.core.benchmark import Benchmark, Settings, SkippedError, benchmark
 from benchmarks.core.measurement import Ask, Measurement, Subject
-from forge_ugc import CompiledModel
+from forge_ugc import CompiledModel, Options
 from forge_ugc.errors import OptionError
 from forge_ugc.evaluation.fidelity import Fidelity, combine, compare_logits
 from forge_ugc.evaluation.generate import greedy
 from forge_ugc.loaders.load import load_model
 from forge_ugc.loaders.loaded import LoadedModel
+from forge_ugc.options import PRECISIONS
 
 _PROMPTS = (
     "Once upon a time, in a small village by the sea, there lived",
@@ -26,10 +27,12 @@ _SAME_TOKENS = Ask("64 greedy tokens identical to eager", at_least=1.0)
 _SMALL_DIFFERENCE = Ask("largest logit difference at most 2.1e-5", at_most=2.1e-5)
 _SMALL_KL = Ask("KL divergence at most 8.4e-9", at_most=8.4e-9)
 
+_NO_WORSE = Ask("bf16 no worse than eager bf16", at_most=1.0)
+
 
 @benchmark("fidelity")
 class FidelityOfSmolLM2(Benchmark):
-    """SmolLM2-135M-Instruct with its published weights, in float32, target `cpu`.
+    """SmolLM2-135M-Instruct with its published weights, in float32 and less, target `cpu`.
 
     Logits are compared on seeded random sequences of 128 tokens, at every position, with those of
     the same module in PyTorch. The model as asked for computes attention with PyTorch's SDPA; the
@@ -65,6 +68,7 @@ class FidelityOfSmolLM2(Benchmark):
             yield row.measure("equal", "share", share, ask=_SAME_TOKENS)
             settings.say(f"{equal} of {len(want)} tokens equal")
         yield from _logits(settings, loaded, compiled)
+        yield from _precisions(settings, loaded)
 
 
 def _logits(
@@ -91,6 +95,35 @@ def _logits(
     asked = next(iter(pairs))
     for name, found in parts.items():
         yield from _rows(name, combine(found), asked=name == asked)
+
+
+def _precisions(settings: Settings, loaded: LoadedModel) -> Iterator[Measurement]:
+    """Eager in bf16 and our precisions, all against eager in f32, on random sequences."""
+    half = load_model("smollm2", tokens=_TOKENS, dtype=torch.bfloat16)
+    models = {"PyTorch in bf16": half.module} | {
+        f"compiled with precision={name!r}": forge_ugc.compile(
+            loaded.module, loaded.args, loaded.kwargs, options=Options(precision=name)
+        )
+        for name in PRECISIONS
+    }
+    parts: dict[str, list[Fidelity]] = {name: [] for name in models}
+    random = torch.Generator().manual_seed(1)
+    vocabulary = loaded.module.config.vocab_size
+    for _ in range(settings.pick(16, 1)):
+        ids = torch.randint(0, vocabulary, (1, _TOKENS), generator=random)
+        with torch.inference_mode():
+            want = loaded.module(ids).logits
+            for name, model in models.items():
+                parts[name].append(compare_logits(want, model(ids).logits.float()))
+    eager, *_ = totals = [combine(found) for found in parts.values()]
+    for name, total in zip(models, totals, strict=True):
+        yield from _rows(name, total, asked=False)
+        if name == "compiled with precision='bf16'":
+            row = Subject("Logits", name)
+            for figure in ("mean_kl", "max_abs_difference"):
+                ratio = getattr(total, figure) / getattr(eager, figure)
+                yield row.measure(f"{figure}, of PyTorch's in bf16", "share", ratio,
+                                  ask=_NO_WORSE)  # fmt: skip
 
 
 def _rows(name: str, total: Fidelity, *, asked: bool) -> Iterator[Measurement]:

@@ -11,7 +11,7 @@ from forge_ugc.ops.core.deferred import deferred_of, view
 from forge_ugc.ops.quantize_rows import QuantizeRows
 from forge_ugc.passes.graph import add_constant, constant_of
 
-_CHUNK_ELEMENTS = 1 << 22
+_CHUNK_ELEMENTS = 1 << 18  # what a cache holds
 _Key = tuple[int, int, torch.Size, tuple[int, ...], torch.dtype, str]
 
 
