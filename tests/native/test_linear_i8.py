@@ -159,6 +159,16 @@ def activated(values, activation, isa):
     return out
 
 
+def assert_rounds_to(out, want, activated_part, activation):
+    """To the bit, but where a bfloat16 result allows the activation an error of 2^-13."""
+    if out.dtype == torch.float32 or activation in ("none", "relu"):
+        assert torch.equal(out, want.to(out.dtype))
+        return
+    want, slack = want.double(), activated_part.double().abs() * 2.0**-13 * (1 + 2.0**-8)
+    bound = slack + (want.abs() + slack) * 2.0**-9 * (1 + 2.0**-8)
+    assert bool(((out.double() - want).abs() <= bound + 2.0**-119).all())
+
+
 @pytest.mark.parametrize("out_type", TYPES)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_epilogues_are_their_parts(isa, activation, out_type):
@@ -170,7 +180,7 @@ def test_epilogues_are_their_parts(isa, activation, out_type):
     gate = activated(plain + bias, activation, isa)
     given = {"activation": activation, "isa": isa, "out_type": out_type, "bias": [bias]}
     (out,) = run(x, x_scale, [(w, w_scale)], scale=0.5, residual=residual, **given)
-    assert torch.equal(out, (gate * 0.5 + residual.float()).to(out_type))
+    assert_rounds_to(out, gate * 0.5 + residual.float(), gate * 0.5, activation)
 
     product = gate * (expected(x, x_scale, up, up_scale) + up_bias)
     for rows in (1, 3, 5, 37):
@@ -179,7 +189,7 @@ def test_epilogues_are_their_parts(isa, activation, out_type):
                 x[:rows], x_scale, [(w, w_scale)], up=(up, up_scale), up_bias=up_bias,
                 shares=shares, **given,
             )  # fmt: skip
-            assert torch.equal(out, product[:rows].to(out_type))
+            assert_rounds_to(out, product[:rows], product[:rows], activation)
 
 
 @pytest.mark.parametrize("m", [1, 3, 7, 33])
