@@ -68,11 +68,12 @@ def _packing(precision: str, dtype: torch.dtype) -> Iterator[Case]:
         yield Case(
             shape=f"{columns}x{depth}", flops=0, bytes_moved=2 * columns * depth * dtype.itemsize,
             precision=precision, cold=("w",),
-            fields=lambda isa, shape=(columns, depth): _pack_fields(_weight(dtype, *shape)),  # type: ignore[misc]
+            fields=lambda isa, shape=(columns, depth): _pack_fields(weight_of(dtype, *shape)),  # type: ignore[misc]
         )  # fmt: skip
 
 
-def _weight(dtype: torch.dtype, columns: int, depth: int) -> torch.Tensor:
+def weight_of(dtype: torch.dtype, columns: int, depth: int) -> torch.Tensor:
+    """Random numbers."""
     if dtype == torch.int8:
         return torch.randint(-127, 128, (columns, depth), dtype=torch.int8)
     return torch.randn(columns, depth).to(dtype)
@@ -93,7 +94,7 @@ def _pack_fields(weight: torch.Tensor) -> dict[str, object]:
     return fields
 
 
-def _packed(isa: str, kernel: str, weight: torch.Tensor) -> dict[str, Any]:
+def packed_fields(isa: str, kernel: str, weight: torch.Tensor) -> dict[str, Any]:
     """The fields of a packing that has been done."""
     fields: dict[str, Any] = _pack_fields(weight)
     native.run_kernel(kernel, isa=isa, **fields)
@@ -102,7 +103,7 @@ def _packed(isa: str, kernel: str, weight: torch.Tensor) -> dict[str, Any]:
 
 def _floats(isa: str, dtype: torch.dtype, rows: int, depth: int, columns: int) -> Fields:
     kernel = "linear_pack_f32" if dtype == torch.float32 else "linear_pack_bf16"
-    packed = _packed(isa, kernel, _weight(dtype, columns, depth))["packed"]
+    packed = packed_fields(isa, kernel, weight_of(dtype, columns, depth))["packed"]
     return {
         "x": torch.randn(rows, depth).to(dtype), "x_stride": depth, "w": [packed],
         **_common(rows, depth, columns),
@@ -110,9 +111,9 @@ def _floats(isa: str, dtype: torch.dtype, rows: int, depth: int, columns: int) -
 
 
 def _quantized(isa: str, rows: int, depth: int, columns: int) -> Fields:
-    made = _packed(isa, "linear_pack_i8", _weight(torch.int8, columns, depth))
+    made = packed_fields(isa, "linear_pack_i8", weight_of(torch.int8, columns, depth))
     return {
-        "x": _weight(torch.int8, rows, depth), "x_stride": depth, "x_scale": torch.ones(rows),
+        "x": weight_of(torch.int8, rows, depth), "x_stride": depth, "x_scale": torch.ones(rows),
         "w": [made["packed"]], "w_sums": [made["sums"]], "w_scale": [torch.ones(columns)],
         **_common(rows, depth, columns),
     }  # fmt: skip
