@@ -32,11 +32,11 @@ class Peaks:
 
 def measure_peaks(threads: int) -> Peaks:
     """Measure now with the loops of the extension."""
-    from forge_ugc import native
     from forge_ugc.profiling import machine
+    from forge_ugc.profiling.machine import probe
 
     machine.probe.cache_clear()  # the machine's state may have changed since
-    found = native.probe(threads)
+    found = probe(threads)
     return Peaks(
         threads=threads, f32=found.peak("f32") * 1e9, bf16=found.peak("bf16") * 1e9,
         int8=found.peak("i8") * 1e9, read=found.read_gbs * 1e9,

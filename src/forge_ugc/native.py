@@ -16,8 +16,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     import torch
 
-    from forge_ugc.profiling.machine import MachineProbe
-
 
 def missing() -> str | None:
     """Why the compiled extension cannot be loaded; None if it can."""
@@ -33,7 +31,7 @@ def cpu_isa() -> tuple[str, ...]:
     Raises:
         BackendUnavailableError: the extension is not built.
     """
-    _require_extension()
+    require_extension()
     return tuple(_native.cpu_isa())
 
 
@@ -46,7 +44,7 @@ def isa_cap() -> str:
         BackendUnavailableError: the extension is not built.
         OptionError: FORGE_ISA names no instruction set.
     """
-    _require_extension()
+    require_extension()
     try:
         return _native.isa_cap()
     except ValueError as error:
@@ -59,7 +57,7 @@ def kernel_table() -> dict[str, tuple[str, ...]]:
     Raises:
         BackendUnavailableError: the extension is not built.
     """
-    _require_extension()
+    require_extension()
     return {op: tuple(variants) for op, variants in _native.kernel_table().items()}
 
 
@@ -126,26 +124,13 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
-def probe(threads: int, *, seconds: float = 1.0) -> MachineProbe:
-    """What the machine can do with that many threads: see `forge_ugc.profiling.machine.probe`.
-
-    Raises:
-        BackendUnavailableError: the extension is not built.
-        OptionError: no thread, or no time.
-    """
-    _require_extension()
-    from forge_ugc.profiling import machine
-
-    return machine.probe(threads, seconds=seconds)
-
-
 def linear_packed_bytes(element_bytes: int, columns: int, depth: int) -> int:
     """Bytes of a weight of [columns, depth] that `linear_pack_*` packs, whatever the variant.
 
     Raises:
         BackendUnavailableError: the extension is not built.
     """
-    _require_extension()
+    require_extension()
     return _native.linear_packed_bytes(element_bytes, columns, depth)
 
 
@@ -158,7 +143,8 @@ def _describe(value: object) -> str:
     return f"{dtype} on {device}" + (" (read-only)" if read_only else "")
 
 
-def _require_extension() -> None:
+def require_extension() -> None:
+    """Raise BackendUnavailableError if the extension cannot be loaded."""
     if _missing is not None:
         raise BackendUnavailableError(
             "the compiled extension forge_ugc._native cannot be loaded",

@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from forge_ugc import native
+from forge_ugc.profiling import machine as machines
 
 
 def test_example_inputs_checked_against_eager(forge, model):
@@ -92,8 +92,8 @@ def test_text_of_smollm2_from_model_and_artifact(forge, tmp_path):
 @pytest.fixture
 def known_machine(monkeypatch):
     """A quick look at the machine."""
-    known = native.probe(1, seconds=0.1)
-    monkeypatch.setattr(native, "probe", lambda threads: known)
+    known = machines.probe(1, seconds=0.1)
+    monkeypatch.setattr(machines, "probe", lambda threads: known)
 
 
 def test_a_profile_and_its_trace(forge, model, known_machine):

@@ -7,6 +7,7 @@ import pytest
 
 from forge_ugc import _native, native
 from forge_ugc.errors import OptionError
+from forge_ugc.profiling import machine
 from forge_ugc.profiling.machine import MachineProbe, cold_bytes
 
 NEEDED = {"bf16": {"avx512_bf16", "amx"}, "i8": {"avx2", "avx512_vnni", "amx"}}
@@ -14,7 +15,7 @@ NEEDED = {"bf16": {"avx512_bf16", "amx"}, "i8": {"avx2", "avx512_vnni", "amx"}}
 
 @pytest.fixture(scope="module")
 def probe():
-    return native.probe(2, seconds=0.2)
+    return machine.probe(2, seconds=0.2)
 
 
 def test_figures_are_positive_and_finite(probe):
@@ -46,7 +47,7 @@ def test_the_peak_of_a_set_is_that_of_its_best_loop():
 
 
 def test_a_second_call_measures_nothing(probe):
-    assert native.probe(2, seconds=0.2) is probe
+    assert machine.probe(2, seconds=0.2) is probe
 
 
 def test_it_cannot_be_changed(probe):
@@ -62,7 +63,7 @@ def test_it_cannot_be_changed(probe):
 )
 def test_nothing_to_measure_is_refused(threads, seconds, message):
     with pytest.raises(OptionError, match=message):
-        native.probe(threads, seconds=seconds)
+        machine.probe(threads, seconds=seconds)
 
 
 def test_loops_that_do_not_exist_are_refused():

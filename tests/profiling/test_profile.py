@@ -7,12 +7,11 @@ import torch
 from torch import nn
 
 import forge_ugc
-from forge_ugc import native
+from forge_ugc.backends.recording import HostRun, KernelRun, NativeCall, Recording, Visit
 from forge_ugc.errors import OptionError
 from forge_ugc.npuir.instruction import Instruction
-from forge_ugc.profiling.machine import MachineProbe
+from forge_ugc.profiling.machine import MachineProbe, probe
 from forge_ugc.profiling.measuring import profile_of
-from forge_ugc.profiling.recording import HostRun, KernelRun, NativeCall, Recording, Visit
 
 
 class Block(nn.Module):
@@ -46,7 +45,7 @@ def compiled():
 
 @pytest.fixture(scope="module")
 def profile(compiled):
-    native.probe(2, seconds=0.2)
+    probe(2, seconds=0.2)
     return compiled.profile_calls((torch.randn(2, 5, 24),), runs=5, warmups=1)
 
 

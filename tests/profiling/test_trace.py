@@ -9,6 +9,7 @@ from torch import nn
 
 import forge_ugc
 from forge_ugc import native
+from forge_ugc.profiling.machine import probe
 
 REQUIRED = {"name", "ph", "pid", "tid", "ts"}
 
@@ -23,7 +24,7 @@ def trace(tmp_path_factory):
         def forward(self, x):
             return self.two(torch.cumsum(self.one(x), 0)).transpose(0, 1)
 
-    native.probe(2, seconds=0.2)
+    probe(2, seconds=0.2)
     x = torch.randn(4, 16)
     compiled = forge_ugc.compile(Model().eval(), (x,), options=forge_ugc.Options(threads=2))
     profile = compiled.profile_calls((x,), runs=3, warmups=1)

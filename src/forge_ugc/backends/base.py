@@ -13,13 +13,13 @@ from typing import ClassVar, TypeVar
 
 import torch
 
+from forge_ugc.backends.recording import Recording
 from forge_ugc.errors import BackendUnavailableError, InternalError, OptionError
 from forge_ugc.npuir.instruction import Device, Instruction, Ref
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.options import Options
 from forge_ugc.plugins import load_plugins
-from forge_ugc.profiling.recording import Recording
 
 _REGISTRY: dict[str, type[Backend]] = {}
 _T = TypeVar("_T", bound="type[Backend]")

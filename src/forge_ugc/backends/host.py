@@ -25,11 +25,11 @@ from forge_ugc.backends.host_steps import (
     overlap,
     view_of,
 )
+from forge_ugc.backends.recording import HostRun, NativeCall, Recording
 from forge_ugc.errors import InputError, InternalError
 from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Reg, Result, Slot, State
 from forge_ugc.npuir.program import Program
 from forge_ugc.ops.core.schema import overload_of, unbind
-from forge_ugc.profiling.recording import HostRun, NativeCall, Recording
 
 
 @dataclass(slots=True)

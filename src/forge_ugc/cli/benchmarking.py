@@ -38,6 +38,7 @@ def bench_kernels(
     import torch
 
     from forge_ugc import native
+    from forge_ugc.profiling import machine as machines
     from forge_ugc.profiling.bench.runner import chosen, measure
 
     if isa is not None and isa not in native.cpu_isa():
@@ -51,7 +52,7 @@ def bench_kernels(
             fix=f"kernels are {', '.join(native.kernel_table())}",
         )
     with working("measuring the machine"):
-        machine = native.probe(threads or torch.get_num_threads())
+        machine = machines.probe(threads or torch.get_num_threads())
     found = []
     for number, (kernel, name, case) in enumerate(wanted, 1):
         with working(f"{number}/{len(wanted)} {kernel} {case.shape} {name}"):

@@ -9,12 +9,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from forge_ugc import native
+from forge_ugc.backends.recording import Recording
 from forge_ugc.errors import OptionError
 from forge_ugc.npuir.instruction import Instruction, Ref
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.core.cost import cost_of
 from forge_ugc.ops.core.op import Cost
+from forge_ugc.profiling import machine as machines
 from forge_ugc.profiling.profile import (
     InstructionProfile,
     KernelProfile,
@@ -22,7 +24,6 @@ from forge_ugc.profiling.profile import (
     Rates,
     Totals,
 )
-from forge_ugc.profiling.recording import Recording
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +67,7 @@ def profile_executable(
     finally:
         for state, value in zip(states, saved, strict=True):
             state.copy_(value)
-    machine = None if native.missing() else native.probe(recordings[0].threads)
+    machine = None if native.missing() else machines.probe(recordings[0].threads)
     return profile_of(program, recordings, machine)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from forge_ugc.backends.recording import Recording
 from forge_ugc.npuir.program import Program
-from forge_ugc.profiling.recording import Recording
 
 if TYPE_CHECKING:
     from forge_ugc.profiling.machine import MachineProbe

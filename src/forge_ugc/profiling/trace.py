@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forge_ugc.backends.recording import Visit
 from forge_ugc.npuir.instruction import Instruction
-from forge_ugc.profiling.recording import Visit
 
 if TYPE_CHECKING:
     from forge_ugc.profiling.profile import Profile

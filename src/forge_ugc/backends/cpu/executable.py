@@ -15,12 +15,12 @@ from forge_ugc.backends.cpu.emitter import Emitter
 from forge_ugc.backends.cpu.lowering import find_lowering
 from forge_ugc.backends.host import Frame, HostExecutable, Planned
 from forge_ugc.backends.host_steps import Values, view_of
+from forge_ugc.backends.recording import KernelRun, Recording, Visit
 from forge_ugc.errors import InputError
 from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Result
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.ops.core.torch_types import empty
-from forge_ugc.profiling.recording import KernelRun, Recording, Visit
 
 _RECYCLED_BYTES = 1 << 20
 """Outputs from here on are memory used again: fresh memory costs a page fault each 4 KiB."""
