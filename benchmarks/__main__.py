@@ -78,8 +78,14 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         cls = registered()[name]
         print(f"{name}: {cls.title}", flush=True)
         start = time.perf_counter()
+        keep = not _partial(options) or options.json
+        found = results.Results(setup, ())
         try:
-            found = results.Results(setup, tuple(cls().run(settings)))
+            for row in cls().run(settings):
+                found = results.Results(setup, (*found.rows, row))
+                if keep:  # at once: a long run that is cut short keeps what it has
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / f"{name}.json").write_text(results.dump(found), encoding="utf-8")
         except SkippedError as reason:
             print(f"  skipped: {reason}\n", flush=True)
             skipped += 1
@@ -87,9 +93,6 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         print(f"  done in {time.perf_counter() - start:.0f} s\n", flush=True)
         if _partial(options):
             print(render.render({name: found}, registered()))
-        if not _partial(options) or options.json:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.json").write_text(results.dump(found), encoding="utf-8")
     return skipped
 
 

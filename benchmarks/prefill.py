@@ -17,8 +17,8 @@ from benchmarks.peers.rows import rows
 from benchmarks.peers.session import Session
 
 MODELS = (
-    "shape:gpt2", "smollm2", "shape:granite-350m", "shape:qwen2-0.5b", "shape:llama-3.2-1b",
-    "shape:bert-base", "shape:minilm",
+    "shape:gpt2", "smollm2", "shape:bert-base", "shape:minilm", "shape:granite-350m",
+    "shape:qwen2-0.5b", "shape:llama-3.2-1b",
 )  # fmt: skip
 _THREADS = 2
 
