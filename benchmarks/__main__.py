@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         found = results.Results(setup, ())
         try:
             for row in cls().run(settings):
-                found = results.Results(setup, (*found.rows, row))
+                found = results.Results(setup, (*found.measurements, row))
                 if keep:  # at once: a long run that is cut short keeps what it has
                     folder.mkdir(parents=True, exist_ok=True)
                     (folder / f"{name}.json").write_text(results.dump(found), encoding="utf-8")
