@@ -1,5 +1,6 @@
-"""What all tests share: pinned text files and their renewal."""
+"""What all tests share: pinned text files and their renewal, and a choice among many cases."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,26 @@ def pytest_addoption(parser):
         action="store_true",
         help="rewrite the pinned text files under tests/**/text for review",
     )
+    parser.addoption(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the cases of a parametrised test run the first and every Nth (sanitized builds)",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    every = config.getoption("--every")
+    if every == 1:
+        return
+    seen, kept, left = Counter(), [], []
+    for item in items:
+        test = item.nodeid.split("[", 1)[0]
+        (kept if seen[test] % every == 0 else left).append(item)
+        seen[test] += 1
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True)

@@ -50,7 +50,9 @@ def not_finite(x):
     return (
         *(x.amax(1), x.argmax(1), x.argmin(1), x.softmax(1), x.log_softmax(1), x.logsumexp(1)),
         *(x.cummax(1), x.topk(2, 1), x.median(1), x.nansum(1), x.clamp(-1, 1), x.sign(), x.relu()),
-        *(torch.fmax(x, x.flip(1)), torch.maximum(x, x.flip(1)), F.gelu(x), x.sort(1), x.prod(1)),
+        # PyTorch 2.13's own gelu gives NaN or infinity for infinity, depending on the processor.
+        *(torch.fmax(x, x.flip(1)), torch.maximum(x, x.flip(1)), F.gelu(x.clamp(-9, 9))),
+        *(x.sort(1), x.prod(1)),
         *(x * 0, x - x, x + 0, x * 1, x**0, x.neg().neg(), -x, 0 - x, x == x, 1 / x, x * -0.0),
         *(
             torch.full_like(x, -math.inf),
@@ -159,12 +161,16 @@ def test_random_streams_are_those_of_eager():
             ),
         )
 
-    compiled = forge_ugc.compile(Function(draws), (rand(9, 9),))
-    for seed in range(3):
-        torch.manual_seed(seed)
-        got = compiled(rand(9, 9))
-        torch.manual_seed(seed)
-        same(got, draws(rand(9, 9)), 0, 0)
+    for native in (False, True):
+        options = forge_ugc.Options(native=native)
+        compiled = forge_ugc.compile(Function(draws), (rand(9, 9),), options=options)
+        for seed in range(3):
+            torch.manual_seed(seed)
+            got = compiled(rand(9, 9))
+            torch.manual_seed(seed)
+            # Kernels may round the last bit of exp otherwise than PyTorch; what is drawn is equal.
+            bound = 1e-6 if native else 0
+            same(got, draws(rand(9, 9)), bound, bound)
 
 
 def test_names_that_are_no_words(tmp_path):
