@@ -160,8 +160,8 @@ def compile(
     """Compile a module for inference with the shapes and dtypes of example arguments.
 
     Args:
-        module: on the cpu, usually in eval mode; it is not changed. Weights are shared with it,
-            buffers that it writes to are copied into states of the program.
+        module: on the cpu, usually in eval mode; it is not changed. Weights that kernels pack are
+            copied, others shared with it; buffers that it writes to become states of the program.
         args, kwargs: example arguments of `module.forward`.
         target: name of a backend, see `devices()`.
         options: see `Options`.
