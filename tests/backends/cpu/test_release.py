@@ -65,3 +65,21 @@ def test_a_tied_table_is_held_once_in_every_precision(precision: str) -> None:
     torch.testing.assert_close(model(ids), meant(ids), rtol=2**-7, atol=2e-2)
     with pytest.raises(InputError, match="met an index that is out of range"):
         model(torch.tensor([[3, 1, 4, 50]]))
+
+
+def test_a_table_that_is_read_after_the_product_is_released_too() -> None:
+    class Late(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Embedding(50, 32)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            found = nn.functional.linear(x, self.table.weight).argmax(-1)
+            return self.table(found)
+
+    torch.manual_seed(0)
+    module, x = Late().eval(), torch.randn(3, 32)
+    model = forge_ugc.compile(module, (x,))
+    assert list(model._executable.released) == ["table.weight"]
+    with torch.no_grad():
+        assert torch.equal(model(x), module(x))

@@ -73,8 +73,9 @@ class NativeExecutable(HostExecutable):
                 lowering = find_lowering(instruction.opcode)
                 assert lowering is not None  # noqa: S101 - _has_kernel found it
                 lowering.emit(instruction, self._emitter)
-                for const in lowering.packed_constants(instruction):
-                    if last.get(const) is instruction:
+                # Whichever reads a weight last, a product or a look-up of rows.
+                for const in dict.fromkeys(instruction.refs()):
+                    if isinstance(const, Const) and last.get(const) is instruction:
                         self._release(const)
                 produced += [r for r in instruction.results if isinstance(r.place, External)]
             else:
