@@ -25,8 +25,6 @@ def packed(weight: torch.Tensor, form: str, isa: str) -> torch.Tensor:
     extra: dict[str, object] = {}
     if form == "bf16":
         extra["source_type"] = FLOATS[from_torch(weight.dtype)]
-    if form == "i8":
-        extra["sums"] = torch.empty(columns, dtype=torch.int32)
     native.run_kernel(
         f"linear_pack_{form}", isa=isa, w=weight, row_stride=depth, depth_stride=1, rows=columns,
         depth=depth, packed=memory.data_ptr(), first_column=0, columns=columns, **extra,

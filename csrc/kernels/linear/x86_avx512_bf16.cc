@@ -35,6 +35,7 @@ FORGE_INLINE void accumulate(Vec (&sums)[Rows][Panels * Vectors], const Factor* 
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < Panels * Vectors; ++v) {
       sums[r][v] = _mm512_dpbf16_ps(sums[r][v], (__m512bh)columns[v], factor);
+      pin(sums[r][v]);
     }
   }
 }

@@ -24,11 +24,9 @@ struct LinearI8 {
   std::size_t columns[kLinearParts];
   const std::int8_t* w[kLinearParts];        // packed by the same variant
   const float* w_scale[kLinearParts];        // columns[p] elements
-  const std::int32_t* w_sums[kLinearParts];  // columns[p] elements, made by linear_pack_i8
   const void* bias[kLinearParts];            // columns[p] elements, or null
   const std::int8_t* up;                     // packed like w, or null
   const float* up_scale;
-  const std::int32_t* up_sums;
   const void* up_bias;  // like bias
   Float bias_type;      // of bias and up_bias
   Activation activation;
@@ -42,9 +40,8 @@ struct LinearI8 {
 };
 
 // Copies one quantised weight of [rows, depth], any strides in elements, into the columns from
-// `first_column` on of a packed matrix of `columns` columns, and writes their sums over depth to
-// `sums`. Several weights of one depth pack one after another into one matrix. Whoever packs the
-// last column also clears the padding.
+// `first_column` on of a packed matrix of `columns` columns. Several weights of one depth pack one
+// after another into one matrix. Whoever packs the last column also clears the padding.
 struct LinearPackI8 {
   const std::int8_t* w;
   std::ptrdiff_t row_stride;
@@ -52,7 +49,6 @@ struct LinearPackI8 {
   std::size_t rows;
   std::size_t depth;
   std::int8_t* packed;  // 64-byte aligned, linear_packed_bytes(1, columns, depth)
-  std::int32_t* sums;   // of the first column of the matrix; columns elements
   std::size_t first_column;
   std::size_t columns;
 };

@@ -16,10 +16,11 @@ using Lanes = std::int32_t __attribute__((vector_size(16)));
 
 // Each of the Lanes holds one column, as a sum for each depth of a group.
 constexpr std::size_t kSplit = 4;
+constexpr bool kUnsignedWeights = false;
 constexpr std::int32_t kStartFactor = 0;
 constexpr std::size_t kGroupBlock = 1;
 
-FORGE_INLINE Lanes start_at(const std::int32_t*) noexcept { return Lanes{}; }
+FORGE_INLINE Lanes start_at(std::int32_t) noexcept { return Lanes{}; }
 FORGE_INLINE Weights load_weights(const std::int8_t* from) noexcept {
   Bytes bytes;
   __builtin_memcpy(&bytes, from, sizeof bytes);
@@ -53,7 +54,7 @@ void linear_i8_none(const LinearI8& args, Share share) noexcept { run(args, shar
 void linear_pack_i8_none(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
 void linear_gather_i8_none(const LinearGather& args, Share share) noexcept {
-  gather_packed<std::int8_t>(args, share);
+  gather_packed<std::int8_t, kUnsignedWeights>(args, share);
 }
 
 }  // namespace forge

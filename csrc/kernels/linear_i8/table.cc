@@ -14,11 +14,9 @@ constexpr Field kFields[] = {
     FIELD(columns),
     FIELD(w),
     FIELD(w_scale),
-    FIELD(w_sums),
     FIELD(bias),
     FIELD(up),
     FIELD(up_scale),
-    FIELD(up_sums),
     FIELD(up_bias),
     FIELD(bias_type),
     FIELD(activation),
@@ -40,8 +38,8 @@ constexpr KernelVariant kVariants[] = {
 
 #define FIELD(member) FORGE_FIELD(LinearPackI8, member)
 constexpr Field kPackFields[] = {
-    FIELD(w),      FIELD(row_stride), FIELD(depth_stride), FIELD(rows),    FIELD(depth),
-    FIELD(packed), FIELD(sums),       FIELD(first_column), FIELD(columns),
+    FIELD(w),     FIELD(row_stride), FIELD(depth_stride), FIELD(rows),
+    FIELD(depth), FIELD(packed),     FIELD(first_column), FIELD(columns),
 };
 #undef FIELD
 

@@ -9,6 +9,7 @@ namespace {
 // Up to four rows go without tiles: as fast as memory gives weights.
 constexpr std::size_t kRows = 4, kVectors = 2, kStreamRows = 4;
 constexpr std::size_t kVnniGroupBlock = 16;
+constexpr bool kUnsignedWeights = false;
 
 }  // namespace
 }  // namespace forge
@@ -116,13 +117,13 @@ void multiply_group(Walk& walk, const LinearI8& a, const Piece& piece, std::size
 void run_tiles(const LinearI8& a, const Piece& piece) noexcept {
   Walk walk{.rows = rows_of(a, piece.rows),
             .w = {},
-            .up = {a.up, a.up_scale, a.up_sums},
+            .up = {a.up, a.up_scale},
             .shaped_for = 0};
   const std::size_t strip_bytes = kPanel * kDepths * walk.rows.groups * (a.up == nullptr ? 1 : 2);
   const std::size_t fit = kGroupBytes / (strip_bytes + 1);
   const std::size_t most = kVectors * (fit > 0 ? fit : 1);
   for_each_part(a, piece.vectors, [&](std::size_t part, Range vectors) {
-    walk.w = {a.w[part], a.w_scale[part], a.w_sums[part]};
+    walk.w = {a.w[part], a.w_scale[part]};
     for (std::size_t v = vectors.begin; v < vectors.end;) {
       Group group{v, smaller(v / kVectors * kVectors + most, vectors.end), v};
       v = group.end;
@@ -144,7 +145,7 @@ void linear_i8_amx(const LinearI8& args, Share share) noexcept {
 void linear_pack_i8_amx(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
 void linear_gather_i8_amx(const LinearGather& args, Share share) noexcept {
-  gather_packed<std::int8_t>(args, share);
+  gather_packed<std::int8_t, kUnsignedWeights>(args, share);
 }
 
 }  // namespace forge

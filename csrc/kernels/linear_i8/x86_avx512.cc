@@ -15,10 +15,11 @@ using Factor = __m512i;
 
 // Each of the Lanes holds eight columns, every column as two sums side by side.
 constexpr std::size_t kSplit = 2;
+constexpr bool kUnsignedWeights = false;
 constexpr std::int32_t kStartFactor = 0;
 constexpr std::size_t kGroupBlock = 1;
 
-FORGE_INLINE Lanes start_at(const std::int32_t*) noexcept { return _mm512_setzero_si512(); }
+FORGE_INLINE Lanes start_at(std::int32_t) noexcept { return _mm512_setzero_si512(); }
 FORGE_INLINE Weights load_weights(const std::int8_t* from) noexcept {
   return _mm512_cvtepi8_epi16(_mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
 }
@@ -49,7 +50,7 @@ void linear_i8_avx512(const LinearI8& args, Share share) noexcept { run(args, sh
 void linear_pack_i8_avx512(const LinearPackI8& args, Share share) noexcept { pack(args, share); }
 
 void linear_gather_i8_avx512(const LinearGather& args, Share share) noexcept {
-  gather_packed<std::int8_t>(args, share);
+  gather_packed<std::int8_t, kUnsignedWeights>(args, share);
 }
 
 }  // namespace forge

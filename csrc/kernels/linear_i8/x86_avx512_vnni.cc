@@ -6,9 +6,10 @@
 namespace forge {
 namespace {
 
-// 24 sums, three vectors of columns, a factor and the constant of x + 128: 29 of 32 registers.
+// 24 sums, three vectors of columns and a factor: 28 of 32 registers.
 constexpr std::size_t kRows = 8, kVectors = 3, kStreamRows = 4;
 constexpr std::size_t kVnniGroupBlock = 1;
+constexpr bool kUnsignedWeights = true;
 
 }  // namespace
 }  // namespace forge
@@ -26,7 +27,7 @@ void linear_pack_i8_avx512_vnni(const LinearPackI8& args, Share share) noexcept 
 }
 
 void linear_gather_i8_avx512_vnni(const LinearGather& args, Share share) noexcept {
-  gather_packed<std::int8_t>(args, share);
+  gather_packed<std::int8_t, kUnsignedWeights>(args, share);
 }
 
 }  // namespace forge

@@ -27,7 +27,7 @@ def test_unpacking_restores_every_bit(
     given = weight.t().contiguous().t() if transposed else weight
     packer = Packer(2)
     packed = packer.pack(given, form)
-    restored = packer.unpack(packed.weight, shape, form)
+    restored = packer.unpack(packed, shape, form)
     assert restored.is_contiguous()
     assert torch.equal(restored.view(torch.uint8), weight.view(torch.uint8))
 

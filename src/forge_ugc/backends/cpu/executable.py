@@ -120,7 +120,7 @@ class NativeExecutable(HostExecutable):
         """Drop a weight that lives on in packed form only."""
         weight = self._fixed.pop(const)
         kind, packer = self._types[const], self._emitter.packer
-        packed = packer.pack(weight, kind.dtype).weight
+        packed = packer.pack(weight, kind.dtype)
         packer.forget(weight)
 
         def restore() -> torch.Tensor:

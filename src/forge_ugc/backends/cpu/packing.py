@@ -18,19 +18,12 @@ class Packed(NamedTuple):
     address: int
 
 
-class PackedWeight(NamedTuple):
-    """A packed matrix; for 8-bit elements also the sum of each column, as int32."""
-
-    weight: Packed
-    sums: Packed | None
-
-
 class Packer:
     """Packs on all threads, and every matrix only once however many instructions read it."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._known: dict[tuple[object, ...], PackedWeight] = {}
+        self._known: dict[tuple[object, ...], Packed] = {}
         self._memory: dict[int, torch.Tensor] = {}
 
     @property
@@ -38,7 +31,7 @@ class Packer:
         """Bytes of all packed matrices."""
         return sum(t.numel() for t in self._memory.values())
 
-    def pack(self, weight: torch.Tensor, form: DType) -> PackedWeight:
+    def pack(self, weight: torch.Tensor, form: DType) -> Packed:
         """Pack a weight [outputs, depth] with any strides as elements of `form`.
 
         Args:
@@ -48,13 +41,9 @@ class Packer:
         """
         key = (weight.data_ptr(), weight.shape, weight.stride(), weight.dtype, form)
         if key not in self._known:
-            packed, sums = _pack(weight, form, self._threads)
+            packed = _pack(weight, form, self._threads)
             self._memory[packed.data_ptr()] = packed
-            if sums is not None:
-                self._memory[sums.data_ptr()] = sums
-            self._known[key] = PackedWeight(
-                Packed(packed.data_ptr()), None if sums is None else Packed(sums.data_ptr())
-            )
+            self._known[key] = Packed(packed.data_ptr())
         return self._known[key]
 
     def forget(self, weight: torch.Tensor) -> None:
@@ -69,10 +58,10 @@ class Packer:
 
 def _pack(
     weight: torch.Tensor, form: DType, threads: int, *, clear: bool = False
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+) -> torch.Tensor:
     columns, depth = weight.shape
     size = _native.linear_packed_bytes(form.size_bytes, columns, depth)
-    packed, sums = _native.allocate(max(size, 64)), None
+    packed = _native.allocate(max(size, 64))
     if clear:
         packed.zero_()
     fields: dict[str, object] = {
@@ -82,11 +71,8 @@ def _pack(
     }  # fmt: skip
     if form == DType.BF16:
         fields["source_type"] = FLOATS[from_torch(weight.dtype)]
-    if form == DType.I8:
-        sums = _native.allocate(max(4 * columns, 64))
-        fields["sums"] = sums.data_ptr()
     _native.run_kernel(_KERNELS[form], fields, threads, parallel=True)
-    return packed, sums
+    return packed
 
 
 def _unpack(
@@ -94,22 +80,24 @@ def _unpack(
 ) -> torch.Tensor:
     """Packs the numbers of the elements and sees where each one went: true of every layout.
 
-    Packing copies bits, so numbers pass through it as long as they have the width of an element:
-    wider ones go byte by byte, or half by half.
+    Packing copies bits or flips some of every element, so numbers pass through it as long as they
+    have the width of an element: wider ones go byte by byte, or half by half.
     """
     element = {4: torch.int32, 2: torch.int16, 1: torch.int8}[form.size_bytes]
     count = shape[0] * shape[1]
+    # Cleared, here and below, since a layout may use less than the bytes enough for every one.
+    zeros = torch.zeros(shape, dtype=to_torch(form))
+    flipped = _pack(zeros, form, threads, clear=True).view(element)
     places = torch.zeros(packed.numel() // form.size_bytes, dtype=torch.int64)
     numbers = torch.arange(1, count + 1)  # 0 is padding
     for low in range(0, 64, 8 * form.size_bytes):
         if count >> low == 0:
             break
         part = (numbers >> low).to(element).view(to_torch(form)).reshape(shape)
-        # Cleared, since a layout may use less than the bytes that are enough for every one.
-        found = _pack(part, form, threads, clear=True)[0].view(element).to(torch.int64)
+        found = (_pack(part, form, threads, clear=True).view(element) ^ flipped).to(torch.int64)
         places |= (found & ((1 << 8 * form.size_bytes) - 1)) << low
     restored = torch.zeros(count + 1, dtype=element)
-    restored[places] = packed.view(element)
+    restored[places] = packed.view(element) ^ flipped
     return restored[1:].view(to_torch(form)).reshape(shape)
 
 

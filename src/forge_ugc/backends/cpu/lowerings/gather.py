@@ -99,7 +99,7 @@ def _emit_packed(instruction: Instruction, emitter: Emitter) -> None:
     packed = emitter.packer.pack(emitter.tensor(table), kind.dtype)
     written = cast(Rows, rows_of(result.type))
     emitter.step(
-        f"linear_gather_{kind.dtype.value}", packed=packed.weight, columns=kind.shape[0],
+        f"linear_gather_{kind.dtype.value}", packed=packed, columns=kind.shape[0],
         depth=kind.shape[1], scale=cast(Field, operand(instruction, 2)), ids=ids,
         ids_stride=1, ids_bytes=index.dtype.size_bytes, rows=index.numel, out=result,
         out_type=FLOATS[result.type.dtype], out_stride=written.stride,

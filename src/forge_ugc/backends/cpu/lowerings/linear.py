@@ -10,7 +10,7 @@ from forge_ugc.backends.base import No, Yes
 from forge_ugc.backends.cpu.emitter import Emitter, Field
 from forge_ugc.backends.cpu.layouts import FLOATS, Rows, rows_of
 from forge_ugc.backends.cpu.lowering import Lowering, Types, lowering
-from forge_ugc.backends.cpu.packing import PackedWeight
+from forge_ugc.backends.cpu.packing import Packed
 from forge_ugc.npuir.instruction import Const, Instruction, Operand, Ref, Result
 from forge_ugc.npuir.types import DType
 
@@ -85,7 +85,7 @@ def _emit(
         "x": x, "x_stride": rows.stride, "rows": rows.rows, "depth": kind.shape[-1],
         "parts": len(weights),
         "columns": [emitter.types[cast(Ref, w)].shape[0] for w in weights],
-        "w": [p.weight for p in packed],
+        "w": packed,
         "bias": [cast(Field, b) for b in biases], "bias_type": FLOATS[bias_type],
         "activation": ACTIVATIONS[str(attributes.get("activation", default_activation))],
         "scale": float(cast(float, attributes.get("scale", 1.0))),
@@ -94,12 +94,11 @@ def _emit(
     if kind.dtype == DType.I8:
         fields["x_scale"] = cast(Field, x_scale)
         fields["w_scale"] = [cast(Field, s) for s in w_scales]
-        fields["w_sums"] = [p.sums for p in packed]
     if up is not None:
-        other = _pack(emitter, up[0], kind.dtype)
-        fields["up"], fields["up_bias"] = other.weight, cast(Field, up[1])
+        fields["up"] = _pack(emitter, up[0], kind.dtype)
+        fields["up_bias"] = cast(Field, up[1])
         if kind.dtype == DType.I8:
-            fields["up_scale"], fields["up_sums"] = cast(Field, up[2]), other.sums
+            fields["up_scale"] = cast(Field, up[2])
     emitter.step(_KERNELS[kind.dtype], **fields)
 
 
@@ -122,7 +121,7 @@ def _residual(emitter: Emitter, residual: Operand) -> dict[str, Field | list[Fie
     }
 
 
-def _pack(emitter: Emitter, weight: Operand, form: DType) -> PackedWeight:
+def _pack(emitter: Emitter, weight: Operand, form: DType) -> Packed:
     return emitter.packer.pack(emitter.tensor(cast(Const, weight)), form)
 
 

@@ -89,8 +89,6 @@ def _pack_fields(weight: torch.Tensor) -> dict[str, object]:
     }  # fmt: skip
     if weight.dtype == torch.bfloat16:
         fields["source_type"] = 1
-    if weight.dtype == torch.int8:
-        fields["sums"] = torch.zeros(columns, dtype=torch.int32)
     return fields
 
 
@@ -111,10 +109,10 @@ def _floats(isa: str, dtype: torch.dtype, rows: int, depth: int, columns: int) -
 
 
 def _quantized(isa: str, rows: int, depth: int, columns: int) -> Fields:
-    made = packed_fields(isa, "linear_pack_i8", weight_of(torch.int8, columns, depth))
+    packed = packed_fields(isa, "linear_pack_i8", weight_of(torch.int8, columns, depth))["packed"]
     return {
         "x": weight_of(torch.int8, rows, depth), "x_stride": depth, "x_scale": torch.ones(rows),
-        "w": [made["packed"]], "w_sums": [made["sums"]], "w_scale": [torch.ones(columns)],
+        "w": [packed], "w_scale": [torch.ones(columns)],
         **_common(rows, depth, columns),
     }  # fmt: skip
 
