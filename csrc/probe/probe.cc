@@ -68,12 +68,12 @@ struct Repeated {
   static void run(void* context, Share share, Barrier& barrier) noexcept {
     auto& self = *static_cast<Repeated*>(context);
     for (std::size_t repetition = 0;; ++repetition) {
-      barrier.arrive_and_wait();
+      barrier.arrive_and_wait(share.index);
       if (!self.more) return;
       const double start = now_ns();
       self.work(share, repetition, barrier);
       self.took_ns[share.index] = now_ns() - start;
-      barrier.arrive_and_wait();
+      barrier.arrive_and_wait(share.index);
       if (share.index == 0) self.count();
     }
   }
@@ -144,8 +144,8 @@ double measure_read(unsigned threads, std::size_t bytes, double seconds) {
 
 double measure_barrier(unsigned threads, double seconds) {
   constexpr int kBarriers = 50;
-  const auto work = [](Share, std::size_t, Barrier& barrier) noexcept {
-    for (int i = 0; i < kBarriers; ++i) barrier.arrive_and_wait();
+  const auto work = [](Share share, std::size_t, Barrier& barrier) noexcept {
+    for (int i = 0; i < kBarriers; ++i) barrier.arrive_and_wait(share.index);
   };
   return best_of(threads, seconds, work) / kBarriers;
 }

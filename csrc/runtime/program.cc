@@ -27,7 +27,7 @@ void walk(void* context, Share share, Barrier& barrier) noexcept {
   const Walk& given = *static_cast<const Walk*>(context);
   bool first = true;  // a pool starts its threads together
   for (const Step& step : given.steps) {
-    if (step.barrier && !first) barrier.arrive_and_wait();
+    if (step.barrier && !first) barrier.arrive_and_wait(share.index);
     step.run(given.args + step.args_offset, share);
     first = false;
   }
@@ -38,7 +38,7 @@ void walk_timed(void* context, Share share, Barrier& barrier) noexcept {
   StepTimes* times = given.times + share.index;
   for (const Step& step : given.steps) {
     times->arrived = now();
-    if (step.barrier) barrier.arrive_and_wait();
+    if (step.barrier) barrier.arrive_and_wait(share.index);
     times->started = now();
     step.run(given.args + step.args_offset, share);
     times->ended = now();

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <chrono>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -10,9 +12,15 @@
 namespace forge {
 namespace {
 
-// About 50 microseconds on current processors: longer than the gap between two instructions of a
-// program, shorter than what anyone would notice as load.
-constexpr int kSpins = 1500;
+using std::chrono::microseconds;
+
+// 10 to 50 microseconds on current processors: longer than the gap between two instructions.
+constexpr int kSpins = 400;
+
+// After that, how long a thread offers its processor to others before it parks. Waking it again
+// takes tens of microseconds, so inside a program it hardly ever parks; an idle process is idle
+// before anyone would notice its load.
+constexpr microseconds kInside{2000}, kBetween{200};
 
 void pause_briefly() noexcept {
 #if defined(__x86_64__)
@@ -22,12 +30,21 @@ void pause_briefly() noexcept {
 #endif
 }
 
-void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
+// Returns whether that took longer than spinning lasts.
+bool wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old,
+                microseconds patience) noexcept {
   for (int spin = 0; spin < kSpins; ++spin) {
-    if (value.load(std::memory_order_acquire) != old) return;
+    if (value.load(std::memory_order_acquire) != old) return false;
     pause_briefly();
   }
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+    // What is waited for may be waiting for this very processor.
+    std::this_thread::yield();
+    if (value.load(std::memory_order_acquire) != old) return true;
+  }
   value.wait(old, std::memory_order_acquire);
+  return true;
 }
 
 // Binds the calling thread to one processor, where the system can and has that many.
@@ -72,19 +89,23 @@ Pools& current_pools() {
 
 }  // namespace
 
-void Barrier::arrive_and_wait() noexcept {
+void Barrier::arrive_and_wait(unsigned index) noexcept {
   const std::uint32_t phase = phase_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
     arrived_.store(0, std::memory_order_relaxed);
     phase_.fetch_add(1, std::memory_order_release);
     phase_.notify_all();
-  } else {
-    wait_while(phase_, phase);
+  } else if (wait_while(phase_, phase, kInside) && placement_ != nullptr) {
+    placement_->settle(index);
   }
 }
 
 ThreadPool::ThreadPool(unsigned count, bool pinned)
-    : count_(count), pinned_(pinned), inside_(count), end_(count) {
+    : count_(count),
+      pinned_(pinned),
+      placement_(count),
+      inside_(count, pinned ? nullptr : &placement_),
+      end_(count, pinned ? nullptr : &placement_) {
   workers_.reserve(count - 1);
   try {
     for (unsigned index = 1; index < count; ++index) {
@@ -111,17 +132,19 @@ void ThreadPool::run(Body body, void* context) noexcept {
   context_ = context;
   epoch_.fetch_add(1, std::memory_order_release);
   if (count_ > 1) epoch_.notify_all();
+  if (!pinned_) placement_.settle(0);
   body(context, Share{0, count_}, inside_);
-  end_.arrive_and_wait();
+  end_.arrive_and_wait(0);
 }
 
 void ThreadPool::work(unsigned index) noexcept {
   if (pinned_) pin_to(index);
   for (std::uint32_t epoch = 0;; ++epoch) {
-    wait_while(epoch_, epoch);
+    wait_while(epoch_, epoch, kBetween);
     if (stopping_.load(std::memory_order_acquire)) return;
+    if (!pinned_) placement_.settle(index);
     body_(context_, Share{index, count_}, inside_);
-    end_.arrive_and_wait();
+    end_.arrive_and_wait(index);
   }
 }
 

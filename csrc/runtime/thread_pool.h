@@ -1,7 +1,7 @@
 // Threads that work on one thing together: the engine's one parallel region, and its barrier.
 //
-// Everything here spins for a short while before it parks in the kernel: a program has a barrier
-// every few microseconds, and an idle process must cost no processor time.
+// Everything here spins for a short while, then yields, before it parks in the kernel: a program has
+// a barrier every few microseconds, and an idle process must cost no processor time.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/placement.h"
 #include "runtime/share.h"
 
 namespace forge {
@@ -18,13 +19,17 @@ namespace forge {
 // A barrier for a fixed number of threads, used again and again.
 class Barrier {
  public:
-  explicit Barrier(unsigned count) noexcept : count_(count) {}
+  // Threads that waited long settle in `placement` again, if there is one.
+  explicit Barrier(unsigned count, Placement* placement = nullptr) noexcept
+      : count_(count), placement_(placement) {}
 
-  // Returns once all threads have arrived; what they wrote before is then visible to all.
-  void arrive_and_wait() noexcept;
+  // Returns once all threads have arrived; what they wrote before is then visible to all. `index`
+  // is that of the calling thread.
+  void arrive_and_wait(unsigned index) noexcept;
 
  private:
   const unsigned count_;
+  Placement* const placement_;
   alignas(64) std::atomic<unsigned> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> phase_{0};
 };
@@ -34,8 +39,8 @@ class ThreadPool {
  public:
   using Body = void (*)(void* context, Share share, Barrier& barrier) noexcept;
 
-  // If `pinned`, worker i runs on the i-th processor that the process may use, which leaves the
-  // first to the caller. Throws std::system_error if the system has no more threads.
+  // Workers keep off the processors of the caller and of each other. If `pinned`, worker i stays on
+  // the i-th processor that the process may use, which leaves the first to the caller. Throws std::system_error if the system has no more threads.
   explicit ThreadPool(unsigned count, bool pinned = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -55,6 +60,7 @@ class ThreadPool {
   const unsigned count_;
   const bool pinned_;
   std::mutex turn_;
+  Placement placement_;
   Barrier inside_, end_;
   Body body_ = nullptr;
   void* context_ = nullptr;

@@ -38,9 +38,9 @@ void exchange(void* context, Share share, Barrier& barrier) noexcept {
   long wrong = 0;
   for (int round = 0; round < stages.rounds; ++round) {
     stages.values[share.index] = round * 1000L + share.index;
-    barrier.arrive_and_wait();
+    barrier.arrive_and_wait(share.index);
     wrong += stages.values[next] != round * 1000L + next;
-    barrier.arrive_and_wait();
+    barrier.arrive_and_wait(share.index);
   }
   if (share.index == 0) stages.wrong = wrong;
 }
