@@ -1,4 +1,4 @@
-"""The C++ tests of the thread pool and of programs on it, plain and under ThreadSanitizer."""
+"""The C++ tests of the thread pool, of where its threads run and of programs on it, plain and under ThreadSanitizer."""
 
 import os
 import platform
@@ -10,9 +10,11 @@ import pytest
 
 CSRC = Path(__file__).parents[2] / "csrc"
 COMPILER = shutil.which("g++") or shutil.which("c++")
+POOL = ("runtime/thread_pool.cc", "runtime/placement.cc")
 SOURCES = {
-    "thread_pool_test": ("runtime/thread_pool.cc",),
-    "program_test": ("runtime/thread_pool.cc", "runtime/program.cc", "runtime/memory.cc"),
+    "placement_test": ("runtime/placement.cc",),
+    "thread_pool_test": POOL,
+    "program_test": (*POOL, "runtime/program.cc", "runtime/memory.cc"),
 }
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on the PATH")
