@@ -1,7 +1,7 @@
 // Threads that work on one thing together: the engine's one parallel region, and its barrier.
 //
-// Everything here spins for a short while, then yields, before it parks in the kernel: a program has
-// a barrier every few microseconds, and an idle process must cost no processor time.
+// Everything here spins for a short while, then yields, before it parks in the kernel: a program
+// has a barrier every few microseconds, and an idle process must cost no processor time.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,8 @@ class ThreadPool {
   using Body = void (*)(void* context, Share share, Barrier& barrier) noexcept;
 
   // Workers keep off the processors of the caller and of each other. If `pinned`, worker i stays on
-  // the i-th processor that the process may use, which leaves the first to the caller. Throws std::system_error if the system has no more threads.
+  // the i-th processor that the process may use, which leaves the first to the caller. Throws
+  // std::system_error if the system has no more threads.
   explicit ThreadPool(unsigned count, bool pinned = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

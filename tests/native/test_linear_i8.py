@@ -103,7 +103,9 @@ def test_sizes_around_tiles_to_the_bit(isa, k):
             assert torch.equal(out, want[:m]), (m, n, k)
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(1, 200, 8192), (9, 50, 8191), (130, 300, 97), (531, 70, 130)])
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(1, 200, 8192), (9, 50, 8191), (130, 300, 97), (531, 70, 130)]
+)
 def test_larger_sizes_to_the_bit(isa, m, n, k):
     x, x_scale, w, w_scale = problem(m, n, k)
     (out,) = run(x, x_scale, [(w, w_scale)], isa=isa)

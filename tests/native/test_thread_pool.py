@@ -1,4 +1,7 @@
-"""The C++ tests of the thread pool, of where its threads run and of programs on it, plain and under ThreadSanitizer."""
+"""The C++ tests of the thread pool, of where its threads run and of programs on it.
+
+Plain and under ThreadSanitizer.
+"""
 
 import os
 import platform

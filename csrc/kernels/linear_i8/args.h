@@ -22,10 +22,10 @@ struct LinearI8 {
   std::size_t depth;  // at most kLinearI8MaxDepth
   std::size_t parts;
   std::size_t columns[kLinearParts];
-  const std::int8_t* w[kLinearParts];        // packed by the same variant
-  const float* w_scale[kLinearParts];        // columns[p] elements
-  const void* bias[kLinearParts];            // columns[p] elements, or null
-  const std::int8_t* up;                     // packed like w, or null
+  const std::int8_t* w[kLinearParts];  // packed by the same variant
+  const float* w_scale[kLinearParts];  // columns[p] elements
+  const void* bias[kLinearParts];      // columns[p] elements, or null
+  const std::int8_t* up;               // packed like w, or null
   const float* up_scale;
   const void* up_bias;  // like bias
   Float bias_type;      // of bias and up_bias

@@ -115,10 +115,7 @@ void multiply_group(Walk& walk, const LinearI8& a, const Piece& piece, std::size
 }
 
 void run_tiles(const LinearI8& a, const Piece& piece) noexcept {
-  Walk walk{.rows = rows_of(a, piece.rows),
-            .w = {},
-            .up = {a.up, a.up_scale},
-            .shaped_for = 0};
+  Walk walk{.rows = rows_of(a, piece.rows), .w = {}, .up = {a.up, a.up_scale}, .shaped_for = 0};
   const std::size_t strip_bytes = kPanel * kDepths * walk.rows.groups * (a.up == nullptr ? 1 : 2);
   const std::size_t fit = kGroupBytes / (strip_bytes + 1);
   const std::size_t most = kVectors * (fit > 0 ? fit : 1);

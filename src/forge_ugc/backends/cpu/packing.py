@@ -56,9 +56,7 @@ class Packer:
         return _unpack(self._memory[packed.address], shape, form, self._threads)
 
 
-def _pack(
-    weight: torch.Tensor, form: DType, threads: int, *, clear: bool = False
-) -> torch.Tensor:
+def _pack(weight: torch.Tensor, form: DType, threads: int, *, clear: bool = False) -> torch.Tensor:
     columns, depth = weight.shape
     size = _native.linear_packed_bytes(form.size_bytes, columns, depth)
     packed = _native.allocate(max(size, 64))

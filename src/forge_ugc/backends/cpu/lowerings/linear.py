@@ -77,7 +77,7 @@ def _emit(
     x = cast(Ref, instruction.operands[0])
     kind = emitter.types[x]
     rows = cast(Rows, rows_of(kind))
-    packed = [_pack(emitter, w, kind.dtype) for w in weights]
+    packed: list[Field] = [_pack(emitter, w, kind.dtype) for w in weights]
     attributes = instruction.attributes
     known = [b for b in (*biases, up[1] if up else None) if b is not None]
     bias_type = emitter.types[cast(Ref, known[0])].dtype if known else DType.F32
