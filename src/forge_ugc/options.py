@@ -33,6 +33,7 @@ class Options:
         threads: of the native engine; None takes torch.get_num_threads() at compile time.
         pin_threads: bind each worker thread to a processor of its own.
         dump_ir: folder that receives the graph after each pass and the program after each phase.
+        keep_graphs: keep the graph before and after every pass in the result, for its report page.
         progress: called with (phase, done, total) while compiling.
     """
 
@@ -48,6 +49,7 @@ class Options:
     threads: int | None = None
     pin_threads: bool = False
     dump_ir: Path | None = None
+    keep_graphs: bool = False
     progress: Callable[[str, int, int], None] | None = None
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from forge_ugc.passes.core.cleanup import drop_unused_attributes
 from forge_ugc.passes.core.verification import Outputs, compare, run_graph
 from forge_ugc.passes.graph import calls
 from forge_ugc.passes.pipelines import AFTER_PRECISION, DEFAULT, PRECISION
+from forge_ugc.passes.snapshot import Snapshot, take_snapshot
 from forge_ugc.passes.text import format_graph, operator_of
 
 Counts = tuple[tuple[str, int], ...]
@@ -34,6 +35,7 @@ class PassRun:
         before, after: calls by operator.
         changed: rewrites; 0 if the graph stayed as it was.
         max_abs_difference: of the graph's results before and after, if passes are verified.
+        graph: as the pass left it, if graphs are kept.
     """
 
     name: str
@@ -45,6 +47,7 @@ class PassRun:
     details: tuple[Fired, ...]
     near_misses: tuple[NearMiss, ...]
     max_abs_difference: float | None = None
+    graph: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +57,14 @@ class PipelineReport:
     Attributes:
         rounds: how often the pipeline started; the last round usually changes nothing.
         runs: every run in order.
+        captured: the graph before the first pass, if graphs are kept.
+        keeping_seconds: what keeping graphs took, which is part of no pass.
     """
 
     rounds: int
     runs: tuple[PassRun, ...]
+    captured: Snapshot | None = None
+    keeping_seconds: float = 0.0
 
     @property
     def nodes_before(self) -> int:
@@ -129,7 +136,12 @@ class PassManager:
         drop_unused_attributes(graph_module)
         graph_module.graph.lint()
         graph_module.recompile()
-        return PipelineReport(rounds=rounds, runs=tuple(state.runs))
+        return PipelineReport(
+            rounds=rounds,
+            runs=tuple(state.runs),
+            captured=state.captured,
+            keeping_seconds=state.keeping_seconds,
+        )
 
 
 class _State:
@@ -146,6 +158,8 @@ class _State:
         self._graph_module, self._options, self._inputs = graph_module, options, inputs
         self.runs: list[PassRun] = []
         self._counts = _count(graph_module)
+        self.keeping_seconds = 0.0
+        self.captured = self._graph = self._snapshot()
         self._results: Outputs | None = None
         if options.verify_passes and inputs is not None:
             self._results = run_graph(graph_module, inputs, "as captured")
@@ -157,7 +171,8 @@ class _State:
         result = graph_pass.run(self._graph_module, self._options)
         seconds = time.perf_counter() - start
         before, difference = self._counts, None
-        self._counts = _count(self._graph_module) if result.changed else before
+        if result.changed:
+            self._counts, self._graph = _count(self._graph_module), self._snapshot()
         if self._results is not None and self._inputs is not None:
             old, when = self._results, f"after {graph_pass.name}"
             self._results = run_graph(self._graph_module, self._inputs, when)
@@ -176,10 +191,19 @@ class _State:
                 details=result.details,
                 near_misses=result.near_misses,
                 max_abs_difference=difference,
+                graph=self._graph,
             )
         )
         self._dump(f"round{number}-{graph_pass.name}")
         return result.changed
+
+    def _snapshot(self) -> Snapshot | None:
+        if not self._options.keep_graphs:
+            return None
+        start = time.perf_counter()
+        found = take_snapshot(self._graph_module)
+        self.keeping_seconds += time.perf_counter() - start
+        return found
 
     def _dump(self, name: str) -> None:
         folder = self._options.dump_ir

@@ -34,24 +34,32 @@ def format_graph(graph_module: fx.GraphModule) -> str:
     lines: list[str] = []
     count = 0
     for node in graph_module.graph.nodes:
-        if node.op == "placeholder":
-            names[node] = f"%{node.target}"
-            lines.append(f"input  {names[node]} : {_type(node)}")
-        elif node.op == "get_attr":
-            mark, word = ("$", "state ") if is_state(node) else ("@", "const ")
-            names[node] = f"{mark}{node.target}"
-            lines.append(f"{word} {names[node]} : {_type(node)}")
-        elif node.op == "output":
-            values = node.args[0]
-            flat = values if isinstance(values, list | tuple) else [values]
-            lines.append("output " + ", ".join(_value(v, names) for v in flat))
-        else:
-            names[node] = f"%{count}"
-            count += 1
-            given = [_value(v, names) for v in node.args]
-            given += [f"{k}={_value(v, names)}" for k, v in node.kwargs.items()]
-            lines.append(f"{names[node]} = {operator_of(node)}({', '.join(given)}) : {_type(node)}")
+        names[node] = shown_name(node, count)
+        count += node.op == "call_function"
+        lines.append(node_text(node, names))
     return "\n".join(lines) + "\n"
+
+
+def shown_name(node: fx.Node, call: int | str) -> str:
+    """What a node is called in texts: `%x` for inputs, `@w`, `$cache`; a call by what is given."""
+    if node.op == "get_attr":
+        return f"{'$' if is_state(node) else '@'}{node.target}"
+    return f"%{node.target if node.op == 'placeholder' else call}"
+
+
+def node_text(node: fx.Node, names: Mapping[fx.Node, str]) -> str:
+    """One node's line; `names` has the node and everything that it reads."""
+    if node.op == "placeholder":
+        return f"input  {names[node]} : {_type(node)}"
+    if node.op == "get_attr":
+        return f"{'state ' if is_state(node) else 'const '} {names[node]} : {_type(node)}"
+    if node.op == "output":
+        values = node.args[0]
+        flat = values if isinstance(values, list | tuple) else [values]
+        return "output " + ", ".join(_value(v, names) for v in flat)
+    given = [_value(v, names) for v in node.args]
+    given += [f"{k}={_value(v, names)}" for k, v in node.kwargs.items()]
+    return f"{names[node]} = {operator_of(node)}({', '.join(given)}) : {_type(node)}"
 
 
 def _type(node: fx.Node) -> str:
