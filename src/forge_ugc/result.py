@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from forge_ugc.backends.floorplan import Floorplan
 from forge_ugc.passes.pass_manager import PipelineReport
 from forge_ugc.schedule.linear_scan import BufferStats
 from forge_ugc.schedule.scheduler import ScheduleStats
@@ -25,6 +26,7 @@ class CompilationResult:
         buffers: registers, physical buffers, peak bytes and their lower bound.
         schedule: device transitions before and after.
         constant_bytes: memory of all constants.
+        floorplan: where a spatial target put the program; None for any other target.
     """
 
     model: str
@@ -39,6 +41,7 @@ class CompilationResult:
     schedule: ScheduleStats
     constant_bytes: int
     precision: str | None = None
+    floorplan: Floorplan | None = None
 
     @property
     def nodes_before(self) -> int:

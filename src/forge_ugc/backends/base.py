@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar
 
 import torch
 
+from forge_ugc.backends.floorplan import Floorplan
 from forge_ugc.backends.recording import Recording
 from forge_ugc.errors import BackendUnavailableError, InternalError, OptionError
 from forge_ugc.npuir.instruction import Device, Instruction, Ref
@@ -52,10 +53,12 @@ class Executable(ABC):
         host_instructions: how many instructions run through PyTorch operators, by opcode.
         released: constants that were taken out of the tensors that `compile` got, since the
             executable holds them in a form of its own, by name; the function gives them back.
+        floorplan: where a spatial target put the program; None for any other target.
     """
 
     host_instructions: Mapping[str, int] = MappingProxyType({})
     released: Mapping[str, Callable[[], torch.Tensor]] = MappingProxyType({})
+    floorplan: Floorplan | None = None
 
     @abstractmethod
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
