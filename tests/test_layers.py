@@ -17,7 +17,7 @@ ALLOWED = {
     "artifact": LOW | {"constants"},
     "constants": set(),
     "lowering": LOW | {"capture", "passes", "backends"},
-    "report": {"passes", "result"},
+    "report": {"backends", "npuir", "passes", "result", "schedule"},
     "profiling": LOW | {"backends", "native", "_native", "report"},
     "loaders": set(),
     "evaluation": set(),
@@ -25,7 +25,7 @@ ALLOWED = {
     "options": set(),
     "plugins": set(),
     "native": {"_native"},
-    "result": {"passes", "schedule"},
+    "result": {"backends", "passes", "schedule"},
     "compiler": LOW | {
         "artifact", "backends", "capture", "constants", "lowering", "options", "passes",
         "profiling", "report", "result", "schedule",

@@ -133,6 +133,29 @@ class CompiledModel:
 
         return render_report(self.result)
 
+    def report_html(
+        self, path: str | Path, *, profile: Profile | None = None, source: str = ""
+    ) -> None:
+        """Write the compilation's report as one HTML file that needs no network.
+
+        Graphs before and after each pass are in it if `Options.keep_graphs` was set.
+
+        Args:
+            path: of the file.
+            profile: of this model, for the roofline of its kernels.
+            source: one line that says where the model came from.
+
+        Raises:
+            ForgeError: the model was loaded from a file, which keeps no figures.
+        """
+        from forge_ugc.report.page import write_page
+
+        write_page(
+            Path(path), self.result, self._program, source=source,
+            target_note=backends.get(self._program.target).probe().reason,
+            profile=None if profile is None else profile.to_json(),
+        )  # fmt: skip
+
     def save(self, path: str | Path) -> None:
         """Write a `.forge` file: program text, weights, signature. See docs/artifact.md."""
         extra = interface_to_json(self._signature, self._output)
@@ -344,5 +367,5 @@ def _result(
         instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
         host_instructions=dict(executable.host_instructions), buffers=buffers, schedule=order,
         constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
-        precision=precision,
+        precision=precision, floorplan=executable.floorplan,
     )  # fmt: skip

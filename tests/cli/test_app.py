@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-COMMANDS = ("compile", "run", "explain", "inspect", "opt", "devices", "doctor")
+COMMANDS = ("compile", "run", "explain", "inspect", "report", "opt", "devices", "doctor")
 
 
 def test_help_lists_every_command(forge):

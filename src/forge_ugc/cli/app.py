@@ -14,6 +14,7 @@ from forge_ugc.cli import (
     inspecting,
     machine,
     optimizing,
+    reporting,
     running,
 )
 from forge_ugc.cli.console import guarded, out, show_tracebacks
@@ -42,6 +43,10 @@ _COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...] = (
     ("inspect", inspecting.inspect, (
         "forge-ugc inspect smollm2.forge",
         "forge-ugc inspect shape:gpt2 --layers 1 --stage optimized",
+    )),
+    ("report", reporting.report, (
+        "forge-ugc report smollm2 -o smollm2.html",
+        "forge-ugc report shape:gpt2 --layers 2 --precision bf16 --profile",
     )),
     ("opt", optimizing.opt, (
         "forge-ugc opt program.npuir -p schedule -p allocate -p verify",

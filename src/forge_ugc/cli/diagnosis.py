@@ -55,6 +55,7 @@ def diagnose() -> Diagnosis:
 def _system(warnings: list[str]) -> dict[str, str]:
     import torch
 
+    from forge_ugc.report.environment import processor
     from forge_ugc.report.formatting import bytes_text
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -63,7 +64,7 @@ def _system(warnings: list[str]) -> dict[str, str]:
         warnings.append(f"{threads} PyTorch threads on {usable} processors: set OMP_NUM_THREADS")
     rows = {
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": processor(),
         "processors": f"{usable} usable of {os.cpu_count()}",
         "threads of PyTorch": str(threads),
     }
@@ -77,15 +78,6 @@ def _system(warnings: list[str]) -> dict[str, str]:
         if name in os.environ:
             rows[name] = os.environ[name]
     return rows
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _memory() -> tuple[int, int] | None:
