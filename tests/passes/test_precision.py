@@ -12,7 +12,7 @@ from forge_ugc.capture import capture
 from forge_ugc.errors import OptionError
 from forge_ugc.npuir.types import DType
 from forge_ugc.ops.core.interpreter import interpret
-from forge_ugc.passes.mixed.constants import Constants, quantized
+from forge_ugc.passes.mixed.constants import Constants
 from forge_ugc.passes.pass_manager import PassManager
 from forge_ugc.passes.text import format_graph
 
@@ -203,17 +203,6 @@ def test_the_pass_may_be_left_out():
     plain, _, _ = optimized(decoder(), IDS)
     off, _, _ = optimized(decoder(), IDS, precision="bf16", disable={"precision"})
     assert format_graph(plain) == format_graph(off)
-
-
-def test_weights_are_quantised_a_few_rows_at_a_time(monkeypatch):
-    weight = torch.randn(37, 16)
-    whole = quantized(weight)
-    monkeypatch.setattr("forge_ugc.passes.mixed.constants._CHUNK_ELEMENTS", 40)
-    parts = quantized(weight)
-    assert torch.equal(whole[0], parts[0])
-    assert torch.equal(whole[1], parts[1])
-    error = (weight - whole[0] * whole[1][:, None]).abs()
-    assert (error <= whole[1][:, None] * (0.5 + 2.0**-15)).all()
 
 
 def test_views_of_one_weight_are_constants_of_their_own():

@@ -8,6 +8,7 @@ from forge_ugc.npuir.types import DType, TensorType
 from forge_ugc.ops.core.op import Cost, Op, op, require
 
 LARGEST = 127.0
+_SMALL = 2.0**-100
 
 
 @op("quantize_rows")
@@ -30,10 +31,15 @@ class QuantizeRows(Op):
         wide = x.float()
         empty = wide.shape[-1] == 0
         largest = wide.new_zeros(x.shape[:-1]) if empty else wide.abs().amax(-1)
-        scale = torch.where(largest.isfinite(), largest / LARGEST, torch.nan)
-        inverse = torch.where(scale > 0, LARGEST / largest, 0.0)
-        steps = (wide * inverse[..., None]).nan_to_num(nan=0.0).round()
-        return steps.to(torch.int8).contiguous(), scale
+        steps = torch.full_like(largest, LARGEST)  # dividing by a number rounds twice
+        scale = largest / steps
+        # 127 / max may exceed what f32 can hold.
+        lift = torch.where(largest < _SMALL, 1 / _SMALL, 1.0).to(wide.dtype)
+        usable = largest.isfinite() & (scale > 0)
+        factor = torch.where(usable, steps / (largest * lift), 0.0)
+        q = (wide * lift[..., None] * factor[..., None]).nan_to_num(nan=0.0).round()
+        scale = torch.where(largest.isfinite(), scale, torch.nan)
+        return q.to(torch.int8).contiguous(), scale
 
     def cost(self, x: TensorType) -> Cost:
         q, scale = self.infer(x)

@@ -8,10 +8,9 @@ import torch
 from torch import fx
 
 from forge_ugc.ops.core.deferred import deferred_of, view
-from forge_ugc.ops.quantize_rows import QuantizeRows
 from forge_ugc.passes.graph import add_constant, constant_of
+from forge_ugc.quantization.int8 import quantize_weight
 
-_CHUNK_ELEMENTS = 1 << 18  # what a cache holds
 _Key = tuple[int, int, torch.Size, tuple[int, ...], torch.dtype, str]
 
 
@@ -70,7 +69,7 @@ class Constants:
         if form == "bf16":
             self._known[key] = (self._constant(node, form, name, data.to(torch.bfloat16)),)
         else:
-            q, scale = quantized(data)
+            q, scale = quantize_weight(data)
             weight = self._constant(node, form, name, q)
             self._known[key] = weight, self._constant(node, "scale", f"{name}.scale", scale)
 
@@ -95,15 +94,3 @@ def _key(value: torch.Tensor, form: str) -> _Key:
     return (
         _storage(value), int(value.storage_offset()), value.shape, value.stride(), value.dtype, form
     )  # fmt: skip
-
-
-def quantized(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(i8[out, in], f32[out]) of a weight, as `quantize_rows` makes them, a few rows at a time."""
-    rows, depth = weight.shape
-    q = torch.empty(weight.shape, dtype=torch.int8, device=weight.device)
-    scale = torch.empty(rows, dtype=torch.float32, device=weight.device)
-    step = max(1, _CHUNK_ELEMENTS // max(depth, 1))
-    for start in range(0, rows, step):
-        part = slice(start, start + step)
-        q[part], scale[part] = QuantizeRows().eval(weight[part])
-    return q, scale
