@@ -28,10 +28,43 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = forge_ugc.compyle
 
 
-def test_importing_the_package_loads_neither_torch_nor_transformers():
-    code = "import sys, forge_ugc; print({'torch', 'transformers'} & set(sys.modules))"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "set()"
+HEAVY = ("torch", "numpy", "sympy", "transformers", "jinja2", "matplotlib", "safetensors")
+CONSOLE = ("rich", "typer")
+TRACING = ("torch._dynamo", "torch._inductor", "torch.fx.experimental.symbolic_shapes")
+"""Sympy alone takes a third of a second."""
+
+
+def loaded(code, names):
+    """Those of the modules that a fresh process has after running the code."""
+    code = f"import sys\n{code}\nprint(); print(*[n for n in {names!r} if n in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.splitlines()[-1].split()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import forge_ugc; forge_ugc.Options, forge_ugc.ForgeError"
+    assert loaded(code, HEAVY + CONSOLE) == []
+    assert loaded("import json", ("json",)) == ["json"]
+
+
+def test_the_public_functions_load_torch_and_nothing_for_tracing():
+    names = (*HEAVY, *CONSOLE, *TRACING)
+    code = "import forge_ugc; forge_ugc.devices(); forge_ugc.explain; forge_ugc.load"
+    assert loaded(f"{code}; forge_ugc.compile", names) == loaded("import torch", names)
+
+
+@pytest.mark.parametrize("command", [[], ["compile"], ["run"], ["devices"], ["bench-kernels"]])
+def test_help_loads_nothing_heavy(command):
+    arguments = ["forge-ugc", *command, "--help"]
+    code = f"""
+sys.argv = {arguments!r}
+from forge_ugc.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert end.code == 0
+"""
+    assert loaded(code, HEAVY) == []
 
 
 def test_devices_say_what_they_are():

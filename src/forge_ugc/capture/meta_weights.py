@@ -9,7 +9,6 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from forge_ugc.ops.core.deferred import Deferred, Provider, provided
 
@@ -42,6 +41,8 @@ class MetaWeights:
         Yields:
             The inputs as fake tensors of the same mode.
         """
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv  # takes a third of a second
+
         mode = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True, allow_non_fake_inputs=True)
         fakes: dict[int, torch.Tensor] = {}
         swapped: list[tuple[dict[str, torch.Tensor | None], str, torch.Tensor]] = []
