@@ -35,14 +35,15 @@ def linear_i8() -> Iterator[Case]:
 
 @cases("linear_pack_f32")
 def linear_pack_f32() -> Iterator[Case]:
-    """One weight."""
+    """One weight, as it lies in Linear and in a transposed layout."""
     return _packing("f32", torch.float32)
 
 
 @cases("linear_pack_bf16")
 def linear_pack_bf16() -> Iterator[Case]:
-    """One weight of bfloat16."""
-    return _packing("bf16", torch.bfloat16)
+    """One weight of bfloat16, and of float32."""
+    yield from _packing("bf16", torch.bfloat16)
+    yield from _packing("bf16", torch.float32, note=" from f32")
 
 
 @cases("linear_pack_i8")
@@ -63,12 +64,20 @@ def _products(
             )  # fmt: skip
 
 
-def _packing(precision: str, dtype: torch.dtype) -> Iterator[Case]:
-    for depth, columns in ((768, 3072),):
+def _packing(precision: str, dtype: torch.dtype, *, note: str = "") -> Iterator[Case]:
+    columns, depth = 3072, 768
+    packed_size = 2 if precision == "bf16" else dtype.itemsize
+    for transposed in (False, True):
+
+        def fields(isa: str, *, transposed: bool = transposed) -> Fields:
+            made = _pack_fields(weight_of(dtype, columns, depth), precision)
+            strides = {"row_stride": 1, "depth_stride": columns}
+            return {**made, **strides} if transposed else made
+
         yield Case(
-            shape=f"{columns}x{depth}", flops=0, bytes_moved=2 * columns * depth * dtype.itemsize,
-            precision=precision, cold=("w",),
-            fields=lambda isa, shape=(columns, depth): _pack_fields(weight_of(dtype, *shape)),  # type: ignore[misc]
+            shape=f"{columns}x{depth}{' transposed' if transposed else ''}{note}", flops=0,
+            bytes_moved=columns * depth * (dtype.itemsize + packed_size),
+            precision=precision, cold=("w", "packed"), fields=fields,
         )  # fmt: skip
 
 
@@ -79,22 +88,22 @@ def weight_of(dtype: torch.dtype, columns: int, depth: int) -> torch.Tensor:
     return torch.randn(columns, depth).to(dtype)
 
 
-def _pack_fields(weight: torch.Tensor) -> dict[str, object]:
+def _pack_fields(weight: torch.Tensor, precision: str) -> dict[str, object]:
     columns, depth = weight.shape
-    size = native.linear_packed_bytes(weight.element_size(), columns, depth)
-    packed = _native.allocate(size).view(weight.dtype)
+    dtype = torch.bfloat16 if precision == "bf16" else weight.dtype
+    size = native.linear_packed_bytes(dtype.itemsize, columns, depth)
     fields = {
         "w": weight, "row_stride": depth, "depth_stride": 1, "rows": columns, "depth": depth,
-        "packed": packed, "first_column": 0, "columns": columns,
+        "packed": _native.allocate(size).view(dtype), "first_column": 0, "columns": columns,
     }  # fmt: skip
-    if weight.dtype == torch.bfloat16:
-        fields["source_type"] = 1
+    if precision == "bf16":
+        fields["source_type"] = int(weight.dtype == torch.bfloat16)
     return fields
 
 
 def packed_fields(isa: str, kernel: str, weight: torch.Tensor) -> dict[str, Any]:
     """The fields of a packing that has been done."""
-    fields: dict[str, Any] = _pack_fields(weight)
+    fields: dict[str, Any] = _pack_fields(weight, kernel.removeprefix("linear_pack_"))
     native.run_kernel(kernel, isa=isa, **fields)
     return fields
 
