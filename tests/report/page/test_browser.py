@@ -71,7 +71,7 @@ def test_what_a_rule_replaced_has_its_colour_and_is_framed_with_it(show, compile
 
 def test_layers_that_look_alike_are_one_fold(show, deep, pages):
     page = show(pages.of(deep))
-    assert "layers alike" in page.text("#graphs-view")
+    assert "layers.1 … layers.29: 29 more like layers.0" in page.text("#graphs-view")
     shown = page.count("#graphs-view .pair")
     assert 0 < shown < 100
     page.evaluate("document.getElementById('graphs-open').click()")

@@ -41,8 +41,14 @@ def test_rewrites_of_rewritten_nodes_are_followed():
 
 def test_a_node_that_something_kept_reads_as_well_is_not_claimed():
     before = graph("x = input", "a = relu x", "b = mul a", "k = neg a", "y = output b k")
-    after = graph("x = input", "new = fused x", "k = neg new", "y = output new k")
+    after = graph("x = input", "new = fused x", "k = neg", "y = output new k")
     assert replaced_by(before, after, [fired("b -> fused", "new")]) == {"b": "new"}
+
+
+def test_what_readers_read_instead_has_taken_the_place_of_a_node():
+    before = graph("x = input", "a = relu x", "b = mul x a", "y = output b")
+    after = graph("x = input", "new = fused x", "b = mul x new", "y = output b")
+    assert replaced_by(before, after, []) == {"a": "new"}
 
 
 def test_other_forms_of_events_name_their_node_first():
@@ -54,7 +60,8 @@ def test_other_forms_of_events_name_their_node_first():
 def test_unused_nodes_have_no_replacement_and_cycles_end():
     after = graph("x = input", "y = output x")
     events = [fired("nothing reads relu", "a"), fired("b -> c", "c"), fired("c -> b", "b")]
-    assert replaced_by(BEFORE, after, events) == {}
+    before = graph("x = input", "a = relu x", "b = mul a", "c = exp b", "y = output x")
+    assert replaced_by(before, after, events) == {}
 
 
 def test_steps_name_graphs_and_rewrites_of_each_run(compiled):

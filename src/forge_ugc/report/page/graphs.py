@@ -65,7 +65,8 @@ def replaced_by(before: Snapshot, after: Snapshot, events: Iterable[Fired]) -> d
 
     A node that a rewrite begins its text with (`linear_1 -> linear`) is replaced by what the
     rewrite made, or by what later rewrites made of that. A node that only such nodes read went with
-    them. Nodes that were merely unused have no entry.
+    them. Of the rest, a node is replaced by what its readers, where they are still there, read in
+    its place. Others have no entry: unused nodes, and some of those inside of larger patterns.
     """
     made = {event.what.partition(" ")[0].rstrip(":"): event.node for event in events}
     present = {line.name for line in after}
@@ -83,7 +84,21 @@ def replaced_by(before: Snapshot, after: Snapshot, events: Iterable[Fired]) -> d
             target = targets[0] if None not in targets else None
         if target is not None:
             found[line.name] = target
-    return dict(reversed(found.items()))
+    return {**_read_instead(before, after), **dict(reversed(found.items()))}
+
+
+def _read_instead(before: Snapshot, after: Snapshot) -> dict[str, str]:
+    """What nodes that are still there read in the place of nodes that are gone."""
+    now = {line.name: line for line in after}
+    found: dict[str, str] = {}
+    for line in before:
+        kept = now.get(line.name)
+        if kept is None or len(kept.operands) != len(line.operands):
+            continue
+        for old, new in zip(line.operands, kept.operands, strict=True):
+            if old not in now and old != new:
+                found[old] = new
+    return found
 
 
 def _final(name: str, made: dict[str, str], present: set[str]) -> str | None:

@@ -27,9 +27,9 @@ function drawArena([from, to], colourOf) {
   const top = Math.max(peak, bound, 1) * 1.04;
   const x = (instruction) => ARENA.left + ((instruction - from) / (to - from)) * ARENA.width;
   const y = (bytes) => ARENA.top + ARENA.height * (1 - bytes / top);
-  for (const bytes of ticks(top, 5)) {
+  for (const bytes of byteTicks(top, 6)) {
     svg.append(shape("line", { x1: ARENA.left, x2: WIDTH, y1: y(bytes), y2: y(bytes), class: "axis" }));
-    svg.append(shape("text", { x: ARENA.left - 6, y: y(bytes) + 4, "text-anchor": "end", class: "muted" }, bytesText(Math.round(bytes))));
+    svg.append(shape("text", { x: ARENA.left - 6, y: y(bytes) + 4, "text-anchor": "end", class: "muted" }, bytesText(bytes)));
   }
   for (const row of rows) {
     const [register, , first, last, offset, size] = row;

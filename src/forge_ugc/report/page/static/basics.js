@@ -85,6 +85,12 @@ function table(titles, rows) {
   return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
 }
 
+/** Powers of two times 0, 1, 2 and so on, up to a maximum, at most `count` steps of them. */
+function byteTicks(maximum, count) {
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2(maximum / count)));
+  return Array.from({ length: Math.floor(maximum / step) + 1 }, (_, i) => i * step);
+}
+
 /** Round numbers from 0 to a maximum, about `count` of them. */
 function ticks(maximum, count) {
   if (!(maximum > 0)) return [0];

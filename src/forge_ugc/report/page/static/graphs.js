@@ -12,7 +12,7 @@ function startGraphs() {
   select.addEventListener("change", () => choosePass(Number(select.value)));
   for (const id of ["graphs-search", "graphs-changed"]) byId(id).addEventListener("input", showGraphs);
   byId("graphs-open").addEventListener("click", () => {
-    for (const group of step.groups) [groupKey(group), ...group.map((s) => s.name)].forEach((key) => openFolds.add(key));
+    for (const group of step.groups) [restKey(group), ...group.map((s) => s.name)].forEach((key) => openFolds.add(key));
     showGraphs();
   });
   byId("graphs-close").addEventListener("click", () => { openFolds.clear(); showGraphs(); });
@@ -32,17 +32,17 @@ function prepareStep(number) {
   step = { groups: groupsOf(sections), by, present, colours: palette(rules) };
   const first = step.groups.find((group) => group[0].isLayer && group[0].changed) ?? step.groups.find((group) => group[0].changed);
   openFolds.clear();
-  if (first) openFolds.add(groupKey(first)).add(first[0].name);
+  if (first) openFolds.add(first[0].name);
 }
 
-const groupKey = (group) => (group.length > 1 ? `${group[0].name} …` : group[0].name);
+const restKey = (group) => `more like ${group[0].name}`;
 
 function showGraphs() {
   const wanted = byId("graphs-search").value.trim().toLowerCase();
   const changedOnly = byId("graphs-changed").checked && !wanted;
   const budget = { rows: MOST_ROWS };
   const view = { wanted, changedOnly, budget };
-  const folds = step.groups.map((group) => groupFold(group, view)).filter(Boolean);
+  const folds = step.groups.flatMap((group) => groupFolds(group, view)).filter(Boolean);
   if (!folds.length) {
     const words = wanted ? `No line holds “${wanted}”.` : "This pass left the graph as it was.";
     folds.push(element("p", { class: "empty" }, words));
@@ -53,19 +53,16 @@ function showGraphs() {
   byId("graphs-legend").append(element("span", {}, "same colour: what a rule made, and what it replaced; point at a line to see its counterpart"));
 }
 
-function groupFold(group, view) {
-  if (group.length === 1) return sectionFold(group[0], view);
-  const [first] = group;
-  if (view.changedOnly && !first.changed) return null;
-  if (view.wanted) {
-    const found = group.map((section) => sectionFold(section, view)).filter(Boolean);
-    return found.length ? fold(groupKey(group), titleOf(group), first, found, true) : null;
-  }
-  const inside = openFolds.has(groupKey(group)) ? group.map((section) => sectionFold(section, view)) : [];
-  return fold(groupKey(group), titleOf(group), first, inside);
+/** The first layer of those that look alike, then the others as one fold. */
+function groupFolds([first, ...others], view) {
+  const folds = [sectionFold(first, view)];
+  if (!others.length || (view.changedOnly && !first.changed)) return folds;
+  const key = restKey([first, ...others]);
+  const found = view.wanted || openFolds.has(key) ? others.map((section) => sectionFold(section, view)).filter(Boolean) : [];
+  if (view.wanted && !found.length) return folds;
+  const title = `${others[0].name} … ${others.at(-1).name}: ${others.length} more like ${first.name}`;
+  return [...folds, fold(key, others.length > 1 ? title : `${others[0].name}: like ${first.name}`, first, found, Boolean(view.wanted))];
 }
-
-const titleOf = (group) => `${group[0].name} … ${group.at(-1).name}: ${group.length} layers alike`;
 
 function sectionFold(section, view) {
   if (view.changedOnly && !section.changed) return null;

@@ -11,7 +11,7 @@ function startRoofline() {
     ["in host instructions", totals.host_ns], ["in Python", totals.python_ns],
   ].map(([name, ns]) => `${timeText(ns / 1e9)} ${name}`);
   byId("roofline-totals").textContent =
-    `${timeText(profile.median_ns / 1e9)} a call (median of ${profile.wall_ns.length}) with ${profile.threads} threads. ` +
+    `${timeText(profile.median_ns / 1e9)} a call (median of ${profile.wall_ns.length}) with ${profile.threads} ${profile.threads === 1 ? "thread" : "threads"}. ` +
     `Mean of the faster half: ${timeText(totals.wall_ns / 1e9)} = ${parts.join(" + ")}.`;
   byId("roofline-kernels").replaceChildren(kernelTable(profile));
   drawRoofline(profile);
@@ -113,7 +113,7 @@ function drawRoofs(svg, roofs, machine, xs, ys, x, y) {
   const start = Math.max(10 ** xs[0], low / machine.read_gbs), ridge = highest / machine.read_gbs;
   const style = { stroke: "var(--text)", "stroke-width": 1.5, fill: "none", "data-roof": "" };
   svg.append(shape("line", { ...style, x1: x(start), y1: y(start * machine.read_gbs), x2: x(ridge), y2: y(highest) }));
-  svg.append(shape("text", { x: x(start) + 12, y: y(start * machine.read_gbs) - 18 }, `${numberText(machine.read_gbs)} GB/s read`));
+  svg.append(shape("text", { x: x(start) + 36, y: y(start * machine.read_gbs) + 6 }, `${numberText(machine.read_gbs)} GB/s read`));
   for (const { precision, isa, rate } of roofs) {
     svg.append(shape("line", { ...style, x1: x(rate / machine.read_gbs), y1: y(rate), x2: x(right), y2: y(rate) }));
     svg.append(shape("text", { x: x(right) + 6, y: y(rate) + 4 }, `${precision} ${numberText(rate, 0)} (${isa})`));

@@ -84,7 +84,7 @@ function listPasses() {
     ["pass", "round #", "time #", "rewrites #", "refused #", "nodes #", ""],
     data.passes.map((run) => {
       const bar = element("span", { class: "bar" });
-      bar.style.width = `${(run.nodes_after / most) * 5}rem`;
+      bar.style.width = `${(run.nodes_after / most) * 3}rem`;
       const refused = run.refused.reduce((sum, group) => sum + group[4], 0);
       return [run.name, run.round, timeText(run.seconds), run.changed, refused || "", `${run.nodes_before} → ${run.nodes_after}`, bar];
     }),
