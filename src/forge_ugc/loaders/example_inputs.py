@@ -16,6 +16,7 @@ def example_inputs(
 ) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor]]:
     """Seeded inputs: i64[1, tokens] token ids, or f[1, channels, height, width] images.
 
+    Whisper's encoder gets mel features, f[1, bins, frames].
     Encoders also get an attention mask, encoder-decoders the decoder's token ids.
 
     Raises:
@@ -30,10 +31,15 @@ def example_inputs(
         shape = (1, config.num_channels, height, width)
         image = torch.randn(shape, generator=random)
         return (), {main: image.to(next(module.parameters()).dtype)}
+    if main == "input_features" and type(module).__name__ == "WhisperEncoder":
+        # Its second convolution halves the number of frames.
+        frames = 2 * config.max_source_positions
+        features = torch.randn((1, config.num_mel_bins, frames), generator=random)
+        return (), {main: features.to(next(module.parameters()).dtype)}
     if main != "input_ids":
         raise OptionError(
             f"no example inputs are known for {type(module).__name__}",
-            why=f"its main input is {main!r}; token ids and images are supported",
+            why=f"its main input is {main!r}; Whisper's encoder, token ids and images are known",
             fix="write a function that returns (module, args, kwargs), name it package.module:name",
         )
     text = config.get_text_config()

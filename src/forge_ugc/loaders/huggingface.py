@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,8 +105,10 @@ def _loaded(
 def _model_class(transformers: Any, config: Any) -> Any:  # noqa: ANN401 - classes of transformers
     """The class that the configuration names, else its language model, else its base model."""
     for name in config.architectures or ():
-        if hasattr(transformers, name):
-            return getattr(transformers, name)
+        # Parts of models, as an encoder alone, are not among the package's public names.
+        for place in (transformers, _modeling(config)):
+            if hasattr(place, name):
+                return getattr(place, name)
     auto = transformers.models.auto.modeling_auto
     kind = type(config)
     encoder = kind in auto.MODEL_FOR_MASKED_LM_MAPPING or config.is_encoder_decoder
@@ -115,6 +119,13 @@ def _model_class(transformers: Any, config: Any) -> Any:  # noqa: ANN401 - class
         raise ValueError(f"transformers has no model for a {kind.__name__}")
     found = mapping[kind]
     return found[0] if isinstance(found, tuple) else found
+
+
+def _modeling(config: Any) -> object:  # noqa: ANN401 - a transformers config
+    """The module with the models of a configuration, if that is one of transformers."""
+    name = type(config).__module__.replace(".configuration_", ".modeling_")
+    found = name.startswith("transformers.") and importlib.util.find_spec(name)
+    return importlib.import_module(name) if found else None
 
 
 def _without_cache(config: Any) -> None:  # noqa: ANN401 - a transformers config

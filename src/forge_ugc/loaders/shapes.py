@@ -4,7 +4,9 @@ Hyperparameters are those of the released checkpoints, with two exceptions that 
 this project is compared with: granite-350m has 24 layers with as many key as query heads (the
 released granite-4.0-350m has 28 layers with 4 key heads). lfm2-2.6b is the released model (30
 layers of 2048: 8 attention, 22 short convolutions); the table's 32 layers of 2560 are the
-defaults of transformers' `Lfm2Config`, available as lfm2-default.
+defaults of transformers' `Lfm2Config`, available as lfm2-default. vit-b takes pixels (ViT-B/16,
+224 x 224, 1000 classes), whisper-tiny-encoder 30 seconds of mel features, jet-tagger 160 particles:
+the number of tokens does not apply to them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from forge_ugc.errors import OptionError
-from forge_ugc.loaders import huggingface
+from forge_ugc.loaders import huggingface, jet_tagger
 from forge_ugc.loaders.loaded import LoadedModel, Request, need
 
 _LFM2_ATTENTION = (2, 5, 9, 13, 17, 21, 24, 27)
@@ -79,12 +81,19 @@ _SHAPES: dict[str, dict[str, Any]] = {  # Any: constructor arguments of transfor
         "hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12,
         "intermediate_size": 1536,
     },
+    "vit-b": {
+        "model_type": "vit", "architectures": ["ViTForImageClassification"], "num_labels": 1000,
+    },
+    "whisper-tiny-encoder": {
+        "model_type": "whisper", "architectures": ["WhisperEncoder"],
+    },
 }  # fmt: skip
+_JET_TAGGER = "jet-tagger"
 
 
 def names() -> tuple[str, ...]:
     """Names that `shape:` takes."""
-    return tuple(_SHAPES)
+    return (*_SHAPES, _JET_TAGGER)
 
 
 def load(name: str, request: Request) -> LoadedModel:
@@ -93,8 +102,10 @@ def load(name: str, request: Request) -> LoadedModel:
     Raises:
         OptionError: no such shape.
     """
+    if name == _JET_TAGGER:
+        return jet_tagger.load(request)
     if name not in _SHAPES:
-        raise OptionError(f"no shape is called {name!r}", fix=f"choose from {', '.join(_SHAPES)}")
+        raise OptionError(f"no shape is called {name!r}", fix=f"choose from {', '.join(names())}")
     transformers = need("transformers", f"shape:{name}")
     config = transformers.AutoConfig.for_model(**_SHAPES[name])
     return huggingface.from_config(config, request, source=f"shape {name}")
