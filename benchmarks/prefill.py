@@ -7,14 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.core.benchmark import Benchmark, Settings, benchmark
+from benchmarks.core.benchmark import Benchmark, Chart, Settings, benchmark
 from benchmarks.core.measurement import Measurement, Subject
+from benchmarks.core.prefill_rows import rows
 from benchmarks.core.roofline import measure_peaks
-from benchmarks.core.workers import WorkerError
-from benchmarks.peers.line_up import PEERS, Entry
-from benchmarks.peers.outcome import Outcome
-from benchmarks.peers.rows import rows
-from benchmarks.peers.session import Session
+from forge_ugc.evaluation.peers.line_up import PEERS, Entry
+from forge_ugc.evaluation.peers.outcome import Outcome
+from forge_ugc.evaluation.peers.session import Session
+from forge_ugc.evaluation.peers.workers import WorkerError
 
 MODELS = (
     "shape:gpt2", "smollm2", "shape:bert-base", "shape:minilm", "shape:granite-350m",
@@ -46,6 +46,13 @@ class Prefill(Benchmark):
     """
 
     title = "Prefill of 128 tokens beside other engines"
+    charts = tuple(
+        Chart(
+            table=f"{precision}: median latency",
+            metrics=("forge", *(entry.label for entry in entries)),
+        )
+        for precision, entries in PEERS.items()
+    )
 
     def run(self, settings: Settings) -> Iterator[Measurement]:
         load = os.getloadavg()[0]

@@ -21,7 +21,7 @@ ALLOWED = {
     "report": {"backends", "npuir", "passes", "result", "schedule"},
     "profiling": LOW | {"backends", "native", "_native", "report"},
     "loaders": set(),
-    "evaluation": set(),
+    "evaluation": {"compiler", "loaders", "native", "options", "report"},
     "errors": set(),
     "options": set(),
     "plugins": set(),

@@ -54,6 +54,22 @@ class Settings:
         return tuple(p for p in precisions if not self.precisions or p in self.precisions)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Bars for the page of results, from one table of a benchmark.
+
+    Attributes:
+        metrics: the columns to draw, in order; lines without a number are left out.
+        stacked: True for one bar a subject, made of the metrics, in one chart for each text before
+            the comma in the subjects; False for one bar a metric in a group for each subject, on a
+            logarithmic axis.
+    """
+
+    table: str
+    metrics: tuple[str, ...]
+    stacked: bool = False
+
+
 class Benchmark(ABC):
     """A benchmark: one file of `benchmarks/`, decorated with `@benchmark(name)`.
 
@@ -62,6 +78,7 @@ class Benchmark(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    charts: ClassVar[tuple[Chart, ...]] = ()
 
     @abstractmethod
     def run(self, settings: Settings) -> Iterable[Measurement]:

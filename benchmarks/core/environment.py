@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 from dataclasses import asdict, dataclass, fields
@@ -10,9 +9,9 @@ from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 
+from forge_ugc.evaluation.machine import instruction_set, processor_name, usable_processors
+
 ROOT = Path(__file__).parents[2]
-# They make OpenBLAS, and so NumPy, choose other kernels than this machine would by itself.
-FOREIGN = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _OWN_FILES = (":!benchmarks/results", ":!benchmarks/RESULTS.md")
 
 
@@ -53,9 +52,9 @@ def current() -> Environment:
 
     return Environment(
         commit=_commit(),
-        cpu=_cpu(),
-        isa=_isa(),
-        cores=len(os.sched_getaffinity(0)),
+        cpu=processor_name(),
+        isa=instruction_set(),
+        cores=usable_processors(),
         threads=torch.get_num_threads(),
         torch=torch.__version__,
         transformers=metadata.version("transformers"),
@@ -72,21 +71,3 @@ def _git(*arguments: str) -> str:
 def _commit() -> str:
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_OWN_FILES)
     return _git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
-
-
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    for line in info.read_text().splitlines() if info.is_file() else ():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def _isa() -> str:
-    from forge_ugc import native
-    from forge_ugc.errors import BackendUnavailableError
-
-    try:
-        return native.isa_cap()
-    except BackendUnavailableError:
-        return "none (extension not built)"

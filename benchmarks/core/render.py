@@ -11,6 +11,7 @@ from benchmarks.core.measurement import Measurement
 from benchmarks.core.results import Results
 from forge_ugc.report.formatting import bytes_text, percent_text
 
+ASKED = ("asked", "reached")
 _HEAD = """\
 # Results
 
@@ -30,25 +31,26 @@ def _section(cls: type[Benchmark], results: Results) -> str:
     rows = results.measurements
     parts = [
         f"## {cls.title}\n\n{inspect.getdoc(cls)}\n",
-        f"Command: `python -m benchmarks {cls.name}`\n\n{_setup(results.environment)}\n",
+        f"Command: `python -m benchmarks {cls.name}`\n\n{setup_text(results.environment)}\n",
     ]
-    asked = _asked(rows)
+    asked = asked_lines(rows)
     if asked:
-        parts.append(_table(("asked", "reached"), asked))
+        parts.append(_table(ASKED, asked))
     for name in dict.fromkeys(row.table for row in rows):
         parts.append(f"### {name}\n")
-        parts.append(_pivot([row for row in rows if row.table == name]))
+        parts.append(_table(*pivot([row for row in rows if row.table == name])))
     return "\n".join(parts)
 
 
-def _setup(e: Environment) -> str:
+def setup_text(e: Environment) -> str:
+    """What the figures were measured on."""
     return (
         f"Setup: commit {e.commit}, {e.date}, {e.cpu} ({e.isa}), {e.cores} cores, "
         f"{e.threads} threads, torch {e.torch}, transformers {e.transformers}, Python {e.python}."
     )
 
 
-def _asked(rows: Iterable[Measurement]) -> list[tuple[str, str]]:
+def asked_lines(rows: Iterable[Measurement]) -> list[tuple[str, str]]:
     """A line for every ask: how many lines meet it, and which do not."""
     by_ask: dict[str, list[Measurement]] = {}
     for row in rows:
@@ -68,8 +70,11 @@ def _asked(rows: Iterable[Measurement]) -> list[tuple[str, str]]:
     return lines
 
 
-def _pivot(rows: Sequence[Measurement]) -> str:
-    """Subjects as lines, metrics as columns, each beside its published figures if it has any."""
+def pivot(rows: Sequence[Measurement]) -> tuple[list[str], list[list[str]]]:
+    """Heads and lines of a table of text.
+
+    Subjects are lines, metrics columns, each beside its published figures if it has any.
+    """
     columns: list[tuple[str, bool]] = []
     for metric in dict.fromkeys(row.metric for row in rows):
         columns.append((metric, False))
@@ -93,7 +98,7 @@ def _pivot(rows: Sequence[Measurement]) -> str:
             else:
                 cells.append(value_text(row))
         lines.append(cells)
-    return _table(heads, lines)
+    return heads, lines
 
 
 def value_text(row: Measurement) -> str:

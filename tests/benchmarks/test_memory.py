@@ -3,7 +3,8 @@ from pathlib import Path
 import benchmarks.memory as memory
 import pytest
 from benchmarks.core.benchmark import Settings
-from benchmarks.core.workers import Worker, WorkerError
+
+from forge_ugc.evaluation.peers.workers import Worker, WorkerError
 
 ROOT = Path(__file__).parents[2]
 

@@ -107,7 +107,12 @@ def test_files_that_a_document_writes_pass_their_tests_in_the_repository(name, t
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        pytest.param(n, c, marks=[pytest.mark.slow] if "smollm2" in c else [], id=f"{n}: {c}")
+        pytest.param(
+            n,
+            c,
+            marks=[pytest.mark.slow] if "smollm2" in c or " bench " in c else [],
+            id=f"{n}: {c}",
+        )
         for n, text in TEXTS.items()
         for c in commands(text)
         if c.startswith("forge-ugc")

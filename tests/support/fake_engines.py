@@ -5,8 +5,9 @@ import signal
 import sys
 
 import torch
-from benchmarks.peers.engine import Built, CannotBuildError, Engine
 from torch import nn
+
+from forge_ugc.evaluation.peers.engine import Built, CannotBuildError, Engine
 
 
 def model():

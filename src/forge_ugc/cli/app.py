@@ -9,6 +9,7 @@ import typer
 
 from forge_ugc.cli import (
     benchmarking,
+    comparing,
     compiling,
     explaining,
     inspecting,
@@ -51,6 +52,11 @@ _COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...] = (
     ("opt", optimizing.opt, (
         "forge-ugc opt program.npuir -p schedule -p allocate -p verify",
         "forge-ugc opt exported.pt2 -p dead-code -p fuse-attention",
+    )),
+    ("bench", comparing.bench, (
+        "forge-ugc bench smollm2 --against openvino,onnxruntime",
+        "forge-ugc bench shape:gpt2 --precision bf16 --threads 2 -o gpt2.html",
+        "forge-ugc bench shape:vit-b --layers 2 --runs 10 --json",
     )),
     ("bench-kernels", benchmarking.bench_kernels, (
         "forge-ugc bench-kernels --filter linear",

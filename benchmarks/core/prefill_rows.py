@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.core.measurement import Ask, Measurement, Subject, percentile
 from benchmarks.core.roofline import Peaks, gemm_seconds
-from benchmarks.peers.outcome import Outcome, Reference, fastest
+from forge_ugc.evaluation.peers.outcome import Outcome, Reference, fastest
 
 _FASTER = {
     "fp32": Ask(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -12,8 +10,9 @@ from typing import Any
 
 import torch
 
-from benchmarks.peers.engine import Built, Engine, engine, require_precision
-from benchmarks.peers.workload import Workload
+from forge_ugc.evaluation.peers.engine import Built, Engine, Phases, engine, require_precision
+from forge_ugc.evaluation.peers.onnx_file import export_onnx, folder_bytes
+from forge_ugc.evaluation.peers.workload import Workload
 
 _TRIALS = 5
 
@@ -27,6 +26,7 @@ class OnnxRuntime(Engine):
     """
 
     packages = ("onnxruntime", "onnx", "onnxscript", "torch")
+    needs = ("onnxruntime", "onnx", "onnxscript")
 
     def build(self, workload: Workload, precision: str, threads: int) -> Built:
         import onnxruntime
@@ -36,22 +36,18 @@ class OnnxRuntime(Engine):
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        with tempfile.TemporaryDirectory() as folder:
-            path = _export(workload, Path(folder) / "model.onnx")
-            if precision == "int8":
-                path = _quantized(path)
-            session = onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
-            )
+        phases = Phases()
+        session, size = _session(workload, precision, options, phases)
         names = [item.name for item in session.get_inputs()]
         tensors = [tensor.contiguous() for tensor in workload.inputs]
         feeds = {name: t.numpy() for name, t in zip(names, tensors, strict=True)}
         result = session.get_outputs()[0]
 
-        def plain() -> Any:
+        def plain() -> Any:  # noqa: ANN401 - arrays, as onnxruntime returns them
             return session.run([result.name], feeds)
 
-        shape = plain()[0].shape
+        with phases("first call"):
+            shape = plain()[0].shape
         out = torch.empty(shape, dtype=torch.float32)
         bound = _bound(session, dict(zip(names, tensors, strict=True)), result.name, out)
         seconds = {"bound": _fastest(bound), "plain": _fastest(plain)}
@@ -61,17 +57,34 @@ class OnnxRuntime(Engine):
             bound()
             return out.clone()
 
-        call = bound if way == "bound" else plain
-        return Built(call=call, output=output, details={"runs": way})
-
-
-def _export(workload: Workload, path: Path) -> Path:
-    with contextlib.redirect_stdout(sys.stderr), torch.no_grad():
-        torch.onnx.export(
-            workload.module, workload.inputs, str(path), dynamo=True, external_data=True,
-            optimize=True, verbose=False,
+        return Built(
+            call=bound if way == "bound" else plain, output=output, details={"runs": way},
+            phases=phases.seconds, artifact_bytes=lambda: size,
         )  # fmt: skip
-    return path
+
+
+def _session(
+    workload: Workload,
+    precision: str,
+    options: Any,  # noqa: ANN401 - onnxruntime's
+    phases: Phases,
+) -> tuple[Any, int]:
+    """The session and the bytes of the model that it was made from."""
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        with phases("export"):
+            path = export_onnx(workload, place / "model.onnx")
+        if precision == "int8":
+            with phases("convert"):
+                path = _quantized(path)
+        size = folder_bytes(path.parent)
+        with phases("compile"):
+            session = onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+    return session, size
 
 
 def _quantized(path: Path) -> Path:
@@ -79,7 +92,9 @@ def _quantized(path: Path) -> Path:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    ready, small = path.with_name("ready.onnx"), path.with_name("int8.onnx")
+    small = path.parent / "int8" / "model.onnx"
+    small.parent.mkdir()
+    ready = path.with_name("ready.onnx")
     quant_pre_process(
         str(path), str(ready), skip_symbolic_shape=True, save_as_external_data=True,
         all_tensors_to_one_file=True,
@@ -92,7 +107,7 @@ def _quantized(path: Path) -> Path:
 
 
 def _bound(
-    session: Any,
+    session: Any,  # noqa: ANN401 - onnxruntime's
     inputs: dict[str, torch.Tensor],
     name: str,
     out: torch.Tensor,
@@ -101,11 +116,9 @@ def _bound(
     for key, tensor in inputs.items():
         binding.bind_cpu_input(key, tensor.numpy())
     binding.bind_output(name, "cpu", 0, out.numpy().dtype, tuple(out.shape), out.data_ptr())
-    memory = (inputs, out)  # the binding holds addresses alone
 
-    def call() -> None:
+    def call(_memory: object = (inputs, out)) -> None:  # the binding holds addresses alone
         session.run_with_iobinding(binding)
-        assert memory
 
     return call
 

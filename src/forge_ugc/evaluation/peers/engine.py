@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, TypeVar
 
 import torch
 
-from benchmarks.peers.workload import Workload
+from forge_ugc.evaluation.peers.workload import Workload
 
 _REGISTRY: dict[str, type[Engine]] = {}
 _T = TypeVar("_T", bound="type[Engine]")
@@ -20,6 +23,25 @@ _T = TypeVar("_T", bound="type[Engine]")
 
 class CannotBuildError(Exception):
     """The engine does not offer what was asked for; the text says what is missing."""
+
+
+class Phases:
+    """Seconds of the phases of a build: `export`, `convert`, `compile`, `first call`.
+
+    Export is from the module to the program that the engine reads, convert from there to its own
+    form, compile from there to what can be called. An engine that makes its first call while it
+    builds times it here; of others the worker times it.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Count what happens inside for a phase."""
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,22 +53,33 @@ class Built:
             be overwritten by the next call.
         output: of one call, as a tensor of floating-point numbers.
         details: what is worth recording, as JSON: how it really computes, sizes.
+        phases: seconds by phase, see `Phases`.
+        artifact_bytes: size of what the engine can keep on disk and load without PyTorch; None if
+            it has no such thing.
     """
 
     call: Callable[[], object]
     output: Callable[[], torch.Tensor]
     details: dict[str, object] = field(default_factory=dict)
+    phases: Mapping[str, float] = field(default_factory=dict)
+    artifact_bytes: Callable[[], int] | None = None
 
 
 class Engine(ABC):
-    """An engine: one file of `benchmarks/peers/engines/`, decorated with `@engine(name)`.
+    """An engine: one file of `evaluation/peers/engines/`, decorated with `@engine(name)`.
 
     Attributes:
         packages: distributions whose versions are recorded.
+        needs: modules that must be importable, beside PyTorch.
     """
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ("torch",)
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def missing(self) -> tuple[str, ...]:
+        """Those of its modules that are not installed. Imports nothing."""
+        return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
 
     @abstractmethod
     def build(self, workload: Workload, precision: str, threads: int) -> Built:
@@ -73,7 +106,7 @@ def engine(name: str) -> Callable[[_T], _T]:
 @lru_cache(maxsize=1)
 def registered() -> dict[str, type[Engine]]:
     """All engines by name. Their packages are imported only where one is built."""
-    package = importlib.import_module("benchmarks.peers.engines")
+    package = importlib.import_module("forge_ugc.evaluation.peers.engines")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_REGISTRY.items()))

@@ -38,6 +38,10 @@ PEERS: dict[str, tuple[Entry, ...]] = {
 }
 
 
+# Beside ours in the same precision, in the order of tables.
+ENGINES = ("openvino", "openvino_onnx", "onnxruntime", "eager", "inductor")
+
+
 def groups(
     ours: Entry, peers: Sequence[Entry], *, weight_bytes: int, available_bytes: int
 ) -> Iterator[tuple[Entry, ...]]:

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.core.process_memory import PeakMemory, processor_seconds
-from benchmarks.core.workers import Job, Worker, WorkerError, environment
 
-SUPPORT = Path(__file__).parents[1] / "support"
+from forge_ugc.evaluation.peers.process_memory import PeakMemory, processor_seconds
+from forge_ugc.evaluation.peers.workers import Job, Worker, WorkerError, environment
+
+SUPPORT = Path(__file__).parents[2] / "support"
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +62,10 @@ def test_a_worker_that_does_not_answer_is_ended():
 
 
 def test_the_command_carries_every_setting():
-    command = job("eager", layers=2, empty=True, tokens=16).command()
+    command = job("eager", layers=2, empty=True, tokens=16, within_memory=True).command()
     assert command[3:] == [
         "eager", "fake_engines:model", "fp32", "--tokens", "16", "--threads", "1",
-        "--layers", "2", "--empty",
+        "--layers", "2", "--empty", "--within-memory",
     ]  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.peers.engine import Built, Engine, engine, require_precision
-from benchmarks.peers.workload import Workload, cast_parameters
+from forge_ugc.evaluation.peers.engine import Built, Engine, engine, require_precision
+from forge_ugc.evaluation.peers.workload import Workload, cast_parameters
 
 
 @engine("eager")
@@ -21,6 +21,7 @@ class Eager(Engine):
 
         def call() -> torch.Tensor:
             with torch.inference_mode():
-                return module(*inputs)
+                result: torch.Tensor = module(*inputs)
+            return result
 
         return Built(call=call, output=call)

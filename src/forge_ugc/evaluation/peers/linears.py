@@ -18,7 +18,7 @@ _LEFT = {
 
 class _Recorder(TorchDispatchMode):
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.found: list[tuple[int, int, int]] = []
 
     def __torch_dispatch__(
@@ -27,7 +27,7 @@ class _Recorder(TorchDispatchMode):
         types: Sequence[type],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> Any:  # noqa: ANN401 - whatever the operator returns
         if func in _LEFT:
             left, right = args[_LEFT[func] :][:2]
             outputs = right.shape[0 if func is torch.ops.aten.linear.default else 1]
@@ -38,6 +38,7 @@ class _Recorder(TorchDispatchMode):
 
 def record_linears(call: Callable[[], object]) -> list[tuple[int, int, int]]:
     """(rows, inputs, outputs) of every matrix product, in order."""
-    with _Recorder() as recorder:
+    recorder = _Recorder()
+    with recorder:
         call()
     return recorder.found

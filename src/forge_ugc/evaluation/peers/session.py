@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.core.interleave import interleave
-from benchmarks.core.workers import Job, Worker, WorkerError
-from benchmarks.peers.line_up import Entry, available_bytes, groups
-from benchmarks.peers.outcome import Outcome, Reference, compare
+from forge_ugc.evaluation.peers.interleave import interleave
+from forge_ugc.evaluation.peers.line_up import Entry, available_bytes, groups
+from forge_ugc.evaluation.peers.outcome import Outcome, Reference, compare
+from forge_ugc.evaluation.peers.workers import Job, Worker, WorkerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Session:
         runs, warm_ups, block: see `interleave`.
         layers: number of layers instead of the model's own.
         say: takes a line of progress.
+        tokens: length of the input, where the model takes tokens.
+        thorough: also collect the phases of the build, the size on disk and the energy.
     """
 
     folder: Path
@@ -32,6 +34,8 @@ class Session:
     threads: int
     layers: int | None
     say: Callable[[str], None]
+    tokens: int = 128
+    thorough: bool = False
 
     def start(self, model: str, entry: Entry) -> Worker:
         """A worker whose model is built.
@@ -41,7 +45,7 @@ class Session:
         """
         job = Job(
             engine=entry.engine, model=model, precision=entry.precision, threads=self.threads,
-            layers=self.layers,
+            layers=self.layers, tokens=self.tokens,
         )  # fmt: skip
         name = f"{model}, {entry.engine} {entry.precision}"
         return Worker(job, partial(_prefixed, self.say, name))
@@ -119,6 +123,13 @@ class Session:
             self.say(f"{model}, {outcome.entry.label} failed: {error}")
             return None
         outcome.ready = worker.ready
+        if self.thorough:
+            try:
+                outcome.cold = worker.ask("cold")
+            except WorkerError as error:
+                worker.close()
+                outcome.failure = str(error)
+                return None
         return worker
 
     def _finish(self, outcome: Outcome, worker: Worker, reference: Reference) -> None:
@@ -129,6 +140,9 @@ class Session:
         try:
             outcome.memory = worker.ask("memory")
             worker.ask(f"output {path}")
+            if self.thorough:
+                outcome.energy = worker.ask(f"energy {self.runs}")
+                outcome.artifact_bytes = worker.ask("artifact")
         except WorkerError as error:
             outcome.failure = str(error)
             return

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.peers.line_up import Entry
 from forge_ugc.evaluation.fidelity import Fidelity, compare_logits
+from forge_ugc.evaluation.peers.line_up import Entry
 
 
 @dataclass(slots=True)
@@ -25,6 +25,7 @@ class Outcome:
         forge_ms: those of ours in the same interleaving.
         memory: of the worker at the end.
         fidelity: beside eager in float32.
+        cold, energy, artifact_bytes: answers of the worker of those names, in a thorough session.
         failure: the message of the engine, if it failed.
     """
 
@@ -36,6 +37,9 @@ class Outcome:
     memory: Mapping[str, Any] = field(default_factory=dict)
     fidelity: Fidelity | None = None
     failure: str | None = None
+    cold: Mapping[str, Any] = field(default_factory=dict)
+    energy: Mapping[str, Any] = field(default_factory=dict)
+    artifact_bytes: int | None = None
 
     @property
     def median_ms(self) -> float | None:

@@ -1,8 +1,8 @@
 import os
 
-from benchmarks.core import interleave as module
-from benchmarks.core.interleave import interleave
-from benchmarks.core.workers import WorkerError
+from forge_ugc.evaluation.peers import interleave as module
+from forge_ugc.evaluation.peers.interleave import interleave
+from forge_ugc.evaluation.peers.workers import WorkerError
 
 
 class Fake:

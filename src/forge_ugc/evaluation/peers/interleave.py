@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from benchmarks.core.process_memory import processor_seconds
-from benchmarks.core.workers import Worker, WorkerError
+from forge_ugc.evaluation.peers.process_memory import processor_seconds
+from forge_ugc.evaluation.peers.workers import Worker, WorkerError
 
 # After its last call an engine's threads may spin for a while before they sleep.
 _PAUSE_SECONDS = 0.05

@@ -12,10 +12,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
-from benchmarks.core.environment import FOREIGN, ROOT
-
+FOREIGN = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+"""Variables that make OpenBLAS, and so NumPy, choose other kernels than it would by itself."""
+_SOURCES = Path(__file__).parents[3]
+"""The folder that our package lies in: workers run the same code."""
 _PATIENCE_SECONDS = 1800.0
 
 
@@ -25,7 +28,7 @@ class WorkerError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a worker builds; see `benchmarks.peers.worker`."""
+    """What a worker builds; see `forge_ugc.evaluation.peers.worker`."""
 
     engine: str
     model: str
@@ -34,21 +37,29 @@ class Job:
     threads: int = 2
     layers: int | None = None
     empty: bool = False
+    within_memory: bool = False
 
     def command(self) -> list[str]:
         """The command line of the worker."""
-        base = [sys.executable, "-m", "benchmarks.peers.worker"]
+        base = [sys.executable, "-m", "forge_ugc.evaluation.peers.worker"]
         numbers = ["--tokens", str(self.tokens), "--threads", str(self.threads)]
         layers = [] if self.layers is None else ["--layers", str(self.layers)]
         empty = ["--empty"] if self.empty else []
-        return [*base, self.engine, self.model, self.precision, *numbers, *layers, *empty]
+        guard = ["--within-memory"] if self.within_memory else []
+        return [*base, self.engine, self.model, self.precision, *numbers, *layers, *empty, *guard]
 
 
 def environment() -> dict[str, str]:
     """That of this process without foreign settings, with our sources on the path."""
     clean = {key: value for key, value in os.environ.items() if key not in FOREIGN}
-    paths = [str(ROOT / "src"), clean.get("PYTHONPATH", "")]
+    paths = [str(_SOURCES), clean.get("PYTHONPATH", "")]
     return {**clean, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def _open(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise WorkerError("the process was started without pipes")
+    return pipe
 
 
 class Worker:
@@ -66,7 +77,7 @@ class Worker:
         self._patience = patience_seconds
         self._errors: deque[str] = deque(maxlen=30)
         self._process = subprocess.Popen(
-            job.command(), cwd=ROOT, env=environment(), stdin=subprocess.PIPE,
+            job.command(), env=environment(), stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
         )  # fmt: skip
         self._listener = threading.Thread(target=self._listen, args=(say,), daemon=True)
@@ -82,14 +93,13 @@ class Worker:
         """Number of the process."""
         return self._process.pid
 
-    def ask(self, command: str) -> Any:
+    def ask(self, command: str) -> Any:  # noqa: ANN401 - JSON
         """The answer to a command.
 
         Raises:
             WorkerError: the command failed, or the process is gone.
         """
-        pipe = self._process.stdin
-        assert pipe is not None
+        pipe = _open(self._process.stdin)
         try:
             pipe.write(f"{command}\n".encode())
         except BrokenPipeError:
@@ -119,9 +129,8 @@ class Worker:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _answer(self) -> Any:
-        pipe = self._process.stdout
-        assert pipe is not None
+    def _answer(self) -> Any:  # noqa: ANN401 - JSON
+        pipe = _open(self._process.stdout)
         if not select.select([pipe], [], [], self._patience)[0]:
             self._process.kill()
             raise WorkerError(f"no answer within {self._patience:.0f} s")
@@ -141,8 +150,7 @@ class Worker:
         return WorkerError(f"the process ended with {how}; its last words: {last[:300]}")
 
     def _listen(self, say: Callable[[str], None]) -> None:
-        pipe = self._process.stderr
-        assert pipe is not None
+        pipe = _open(self._process.stderr)
         with pipe:
             for raw in pipe:
                 line = raw.decode(errors="replace").rstrip()

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
+from forge_ugc.errors import OptionError
 from forge_ugc.loaders.load import load_model
+from forge_ugc.loaders.loaded import LoadedModel
 
 
 class OneResult(nn.Module):
-    """A model of transformers that takes tensors by position and returns its first result.
+    """A model that takes tensors by position and returns its first result.
 
-    That is the logits of a language model at all positions, or the last hidden states of an
-    encoder; the cache is off. All engines can leave out what only other results need.
+    Of a model of transformers that is the logits of a language model at all positions, or the last
+    hidden states of an encoder. All engines can leave out what only other results need.
     """
 
-    def __init__(self, model: nn.Module, names: tuple[str, ...]) -> None:
+    def __init__(self, model: nn.Module, names: tuple[str, ...], positional: int = 0) -> None:
         super().__init__()
         self.model = model
-        self._names = names
+        self._names, self._positional = names, positional
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        found = self.model(**dict(zip(self._names, inputs, strict=True)))
-        return found if isinstance(found, torch.Tensor) else found[0]
+        """The first result; the model gets the first inputs by position, the others by name."""
+        args, rest = inputs[: self._positional], inputs[self._positional :]
+        found = self.model(*args, **dict(zip(self._names, rest, strict=True)))
+        if isinstance(found, Mapping):
+            found = next(iter(found.values()))
+        first: torch.Tensor = found if isinstance(found, torch.Tensor) else found[0]
+        return first
 
 
 @dataclass(slots=True)
@@ -50,10 +58,11 @@ class Workload:
     def linear_weight_count(self) -> int:
         """Elements of the weights of linear layers; tied ones count once."""
         weights = {
-            module.weight.data_ptr(): module.weight.numel()
+            weight.data_ptr(): weight.numel()
             for module in self.module.modules()
             # Conv1D is GPT-2's name for a linear layer with a transposed weight.
             if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
+            for weight in (module.get_parameter("weight"),)
         }
         return sum(weights.values())
 
@@ -73,12 +82,29 @@ def load_workload(spec: str, *, tokens: int, layers: int | None, empty: bool) ->
     loaded = load_model(spec, tokens=tokens, layers=layers, empty=empty)
     config: Any = getattr(loaded.module, "config", None)  # a transformers config, or none
     if config is None:
-        names = tuple(f"input_{i}" for i in range(len(loaded.args)))
-        return Workload(loaded.module, loaded.args, names)
+        return _plain(loaded, spec)
     names = ("input_ids",)[: len(loaded.args)] + tuple(loaded.kwargs)
     inputs = (*loaded.args, *loaded.kwargs.values())
     module = OneResult(loaded.module, names).eval().requires_grad_(False)
-    return Workload(module, inputs, names, config.get_text_config().vocab_size)
+    tokens_in = "input_ids" in names
+    vocabulary = getattr(config.get_text_config(), "vocab_size", None) if tokens_in else None
+    return Workload(module, inputs, names, vocabulary)
+
+
+def _plain(loaded: LoadedModel, spec: str) -> Workload:
+    """A module that is none of transformers'."""
+    inputs = (*loaded.args, *loaded.kwargs.values())
+    if not all(isinstance(value, torch.Tensor) for value in inputs):
+        raise OptionError(
+            f"{spec} cannot be run beside other engines", why="its inputs are not all tensors",
+            fix="give a module that takes tensors alone",
+        )  # fmt: skip
+    module = loaded.module.eval().requires_grad_(False)
+    with torch.no_grad():
+        result = module(*loaded.args, **loaded.kwargs)
+    if loaded.kwargs or not isinstance(result, torch.Tensor):
+        module = OneResult(module, tuple(loaded.kwargs), len(loaded.args)).eval()
+    return Workload(module, inputs, tuple(f"input_{i}" for i in range(len(inputs))))
 
 
 def tiny_workload() -> Workload:
