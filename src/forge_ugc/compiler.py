@@ -30,6 +30,7 @@ from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.verifier import verify
 from forge_ugc.ops.core.deferred import load_all
 from forge_ugc.ops.core.infer import infer
+from forge_ugc.ops.core.postponed import LateTensors, Postponed
 from forge_ugc.options import Options
 from forge_ugc.passes.graph import calls
 from forge_ugc.passes.pass_manager import PassManager, PipelineReport
@@ -247,6 +248,9 @@ def compile_captured(
     """
     options = manager.options
     checked = os.environ.get("FORGE_VERIFY", "0") not in {"", "0"}
+    postponed = Postponed()
+    if backend.makes_late and not options.verify_passes:  # which runs the graph
+        postponed.attach(captured.graph_module)
     with clock("passes"):
         flat = captured.signature.flatten(*example) if options.verify_passes else None
         pipeline = manager.run(captured.graph_module, flat)
@@ -267,15 +271,15 @@ def compile_captured(
         verify(program, infer)
     optimized = dict(Counter(map(operator_of, calls(captured.graph_module.graph))))
     _drop_tensors(captured.graph_module)  # so that the backend can free what it packs
+    tensors = LateTensors(lowered.tensors, postponed)
+    lowered.tensors.clear()
     with clock("backend"):
-        executable = backend.compile(program, lowered.tensors, options)
+        executable = backend.compile(program, tensors, options)
     counts = (dict(captured.nodes_by_operator), optimized)
     result = _result(
         counts, program, clock, pipeline, order_stats, buffer_stats, executable, options.precision
     )
-    return CompiledModel(
-        program, lowered.tensors, captured.signature, captured.output, executable, result
-    )
+    return CompiledModel(program, tensors, captured.signature, captured.output, executable, result)
 
 
 def load(

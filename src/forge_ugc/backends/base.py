@@ -81,10 +81,16 @@ class Executable(ABC):
 
 
 class Backend(ABC):
-    """A target: `devices` in order of preference, the first that says Yes gets the instruction."""
+    """A target: `devices` in order of preference, the first that says Yes gets the instruction.
+
+    Attributes:
+        makes_late: whether `compile` reads constants by `tensors[name]` or `LateTensors` alone, so
+            that those in another precision are made when it does, and not all before.
+    """
 
     name: ClassVar[str]
     devices: ClassVar[tuple[Device, ...]]
+    makes_late: ClassVar[bool] = False
 
     @abstractmethod
     def probe(self) -> Availability:

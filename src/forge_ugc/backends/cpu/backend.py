@@ -20,6 +20,8 @@ from forge_ugc.options import Options
 class CpuBackend(Backend):
     """Runs on any machine."""
 
+    makes_late = True
+
     def probe(self) -> Availability:
         missing = native.missing()
         if missing is not None:

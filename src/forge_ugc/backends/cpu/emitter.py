@@ -24,7 +24,8 @@ from forge_ugc.npuir.instruction import (
     State,
     ViewOf,
 )
-from forge_ugc.npuir.types import TensorType
+from forge_ugc.npuir.types import DType, TensorType
+from forge_ugc.ops.core.postponed import Postponed
 
 
 class Space(enum.IntEnum):
@@ -67,6 +68,7 @@ class Emitter:
     Attributes:
         program: what has been built.
         packer: packs weights, each one once.
+        postponed: conversions of weights, made when the weight is packed.
         packed_tables: constants of which the packed form alone is kept, and rows are looked up.
         instructions: the instruction that each step belongs to.
     """
@@ -83,6 +85,8 @@ class Emitter:
         self.packer = Packer(program.threads)
         self.instructions: list[Instruction] = []
         self.externals: set[Reg] = set()
+        self.postponed = Postponed()
+        self._late: dict[Const, Packed] = {}
         self.packed_tables: set[Const] = set()
         self._roots, self._places, self._fixed = roots, places, fixed
         self._current: Instruction | None = None
@@ -101,6 +105,19 @@ class Emitter:
     def tensor(self, ref: Const | State) -> torch.Tensor:
         """The tensor of a constant or state."""
         return self._fixed[ref]
+
+    def pack(self, const: Const, form: DType) -> Packed:
+        """A weight in the layout that kernels stream; made now if its conversion was postponed."""
+        if const in self._late:
+            return self._late[const]
+        conversion = self.postponed.take(self._fixed[const])
+        if conversion is None:
+            return self.packer.pack(self._fixed[const], form)
+        wider = conversion.rounded_from
+        made = conversion.make() if wider is None else wider
+        self._late[const] = self.packer.pack(made, form)
+        self.packer.forget(made)
+        return self._late[const]
 
     def keep(self, tensor: torch.Tensor) -> Packed:
         """Memory that lives as long as the program and is never written by it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -20,6 +20,7 @@ from forge_ugc.errors import InputError
 from forge_ugc.npuir.instruction import Const, External, Instruction, Ref, Result
 from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
+from forge_ugc.ops.core.postponed import LateTensors, Postponed
 from forge_ugc.ops.core.torch_types import empty
 
 _RECYCLED_BYTES = 1 << 20
@@ -45,6 +46,7 @@ class NativeExecutable(HostExecutable):
         self._recycler = _native.Recycler(2 * max(1, len(program.outputs)))
         self.released: dict[str, Callable[[], torch.Tensor]] = {}
         self._owned = tensors
+        self._postponed = tensors.postponed if isinstance(tensors, LateTensors) else Postponed()
         super().__init__(program, tensors)
         self._owned = {}
 
@@ -53,6 +55,12 @@ class NativeExecutable(HostExecutable):
         """The kernels with their arguments."""
         return self._native
 
+    def _bind_fixed(self, tensors: Mapping[str, torch.Tensor]) -> dict[Ref, torch.Tensor]:
+        """Weights whose packed form alone is kept are not made before they are packed."""
+        if isinstance(tensors, LateTensors):
+            tensors = tensors.made_but({const.name for const in self._last_packing()})
+        return super()._bind_fixed(tensors)
+
     def build_steps(self) -> list[Planned]:
         """Emits all kernels; each weight is dropped once the last instruction has packed it."""
         places = {r.reg: r.place for r in self._program.results()}
@@ -60,6 +68,7 @@ class NativeExecutable(HostExecutable):
         needed = self._needed_by_host()
         last = self._last_packing()
         self._emitter.packed_tables = set(last)
+        self._emitter.postponed = self._postponed
         built: list[Planned] = []
         views: list[Planned] = []
         begin = 0
@@ -118,10 +127,9 @@ class NativeExecutable(HostExecutable):
 
     def _release(self, const: Const) -> None:
         """Drop a weight that lives on in packed form only."""
-        weight = self._fixed.pop(const)
         kind, packer = self._types[const], self._emitter.packer
-        packed = packer.pack(weight, kind.dtype)
-        packer.forget(weight)
+        packed = self._emitter.pack(const, kind.dtype)
+        packer.forget(self._fixed.pop(const))
 
         def restore() -> torch.Tensor:
             values = packer.unpack(packed, cast("tuple[int, int]", kind.shape), kind.dtype)

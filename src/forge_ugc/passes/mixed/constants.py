@@ -8,6 +8,7 @@ import torch
 from torch import fx
 
 from forge_ugc.ops.core.deferred import deferred_of, view
+from forge_ugc.ops.core.postponed import Conversion, Postponed, postponed_of
 from forge_ugc.passes.graph import add_constant, constant_of
 from forge_ugc.quantization.int8 import quantize_weight
 
@@ -20,11 +21,12 @@ class Constants:
     Tied weights are one constant by storage, and stay one. What is planned of one storage is made
     at once, so that a deferred weight is loaded once and dropped before the next. The graph drops
     the old constant when nothing reads it any more; its memory goes unless the user's module holds
-    it.
+    it. What the module holds anyway is converted later, if the graph postpones conversions.
     """
 
     def __init__(self, graph: fx.Graph) -> None:
-        self._deferred = deferred_of(cast(fx.GraphModule, graph.owning_module))
+        owner = cast(fx.GraphModule, graph.owning_module)
+        self._deferred, self._postponed = deferred_of(owner), postponed_of(owner)
         self._known: dict[_Key, tuple[fx.Node, ...]] = {}
         self._planned: dict[int, list[tuple[fx.Node, str]]] = {}
         self._first = next(iter(graph.nodes))
@@ -66,12 +68,12 @@ class Constants:
             return
         data = value if whole is None else view(whole, value)
         name = str(node.meta.get("fqn", node.target))
-        if form == "bf16":
-            self._known[key] = (self._constant(node, form, name, data.to(torch.bfloat16)),)
-        else:
-            q, scale = quantize_weight(data)
-            weight = self._constant(node, form, name, q)
-            self._known[key] = weight, self._constant(node, "scale", f"{name}.scale", scale)
+        later = self._postponed is not None and self._postponed.may_wait(data)
+        convert = _rounded if form == "bf16" else _quantized
+        first, *rest = convert(data, self._postponed if later else None)
+        made = [self._constant(node, form, name, first)]
+        made += [self._constant(node, "scale", f"{name}.scale", scale) for scale in rest]
+        self._known[key] = tuple(made)
 
     def _constant(self, node: fx.Node, suffix: str, name: str, value: torch.Tensor) -> fx.Node:
         constant = add_constant(self._first, f"{node.target}_{suffix}", value)
@@ -94,3 +96,29 @@ def _key(value: torch.Tensor, form: str) -> _Key:
     return (
         _storage(value), int(value.storage_offset()), value.shape, value.stride(), value.dtype, form
     )  # fmt: skip
+
+
+def _rounded(data: torch.Tensor, postponed: Postponed | None) -> tuple[torch.Tensor, ...]:
+    """The data in bf16, in the same layout."""
+    if postponed is None or data.dtype != torch.float32:
+        return (data.to(torch.bfloat16),)
+    stand_in = torch.empty_like(data, dtype=torch.bfloat16, device="meta")
+    same_layout = data if stand_in.stride() == data.stride() else None
+    postponed.add(stand_in, Conversion(lambda: data.to(torch.bfloat16), same_layout))
+    return (stand_in,)
+
+
+def _quantized(data: torch.Tensor, postponed: Postponed | None) -> tuple[torch.Tensor, ...]:
+    """The weight in i8, row-major, and the f32 scale of each row."""
+    if postponed is None:
+        return quantize_weight(data)
+    stand_in = torch.empty(data.shape, dtype=torch.int8, device="meta")
+    scale = torch.empty(len(data), dtype=torch.float32)
+
+    def make() -> torch.Tensor:
+        q, found = quantize_weight(data)
+        scale.copy_(found)  # nobody reads it without the weight
+        return q
+
+    postponed.add(stand_in, Conversion(make))
+    return stand_in, scale

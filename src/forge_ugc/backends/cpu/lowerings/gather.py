@@ -96,7 +96,7 @@ def _emit_packed(instruction: Instruction, emitter: Emitter) -> None:
     """The table is also the weight of a product, and held in packed form alone."""
     table, ids = cast(Const, instruction.operands[0]), cast(Ref, instruction.operands[1])
     kind, index, (result,) = emitter.types[table], emitter.types[ids], instruction.results
-    packed = emitter.packer.pack(emitter.tensor(table), kind.dtype)
+    packed = emitter.pack(table, kind.dtype)
     written = cast(Rows, rows_of(result.type))
     emitter.step(
         f"linear_gather_{kind.dtype.value}", packed=packed, columns=kind.shape[0],

@@ -122,7 +122,7 @@ def _residual(emitter: Emitter, residual: Operand) -> dict[str, Field | list[Fie
 
 
 def _pack(emitter: Emitter, weight: Operand, form: DType) -> Packed:
-    return emitter.packer.pack(emitter.tensor(cast(Const, weight)), form)
+    return emitter.pack(cast(Const, weight), form)
 
 
 @lowering("linear")
