@@ -12,15 +12,13 @@
 namespace forge {
 namespace {
 
-using std::chrono::microseconds;
+// About 50 microseconds on current processors: longer than the gap between two instructions of a
+// program, shorter than what anyone would notice as load. Who then still waits parks at once: where
+// another process wants the processor, yielding would hand it over for milliseconds.
+constexpr int kSpins = 1500;
 
-// 10 to 50 microseconds on current processors: longer than the gap between two instructions.
-constexpr int kSpins = 400;
-
-// After that, how long a thread offers its processor to others before it parks. Waking it again
-// takes tens of microseconds, so inside a program it hardly ever parks; an idle process is idle
-// before anyone would notice its load.
-constexpr microseconds kInside{2000}, kBetween{200};
+// Threads with processors of their own do not wait as long as this for each other, or hardly ever.
+constexpr std::chrono::milliseconds kLong{1};
 
 void pause_briefly() noexcept {
 #if defined(__x86_64__)
@@ -30,21 +28,13 @@ void pause_briefly() noexcept {
 #endif
 }
 
-// Returns whether that took longer than spinning lasts.
-bool wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old,
-                microseconds patience) noexcept {
+// Whether the value is soon another than the old one.
+bool changes_soon(const std::atomic<std::uint32_t>& value, std::uint32_t old) noexcept {
   for (int spin = 0; spin < kSpins; ++spin) {
-    if (value.load(std::memory_order_acquire) != old) return false;
+    if (value.load(std::memory_order_acquire) != old) return true;
     pause_briefly();
   }
-  using Clock = std::chrono::steady_clock;
-  for (const auto end = Clock::now() + patience; Clock::now() < end;) {
-    // What is waited for may be waiting for this very processor.
-    std::this_thread::yield();
-    if (value.load(std::memory_order_acquire) != old) return true;
-  }
-  value.wait(old, std::memory_order_acquire);
-  return true;
+  return false;
 }
 
 // Binds the calling thread to one processor, where the system can and has that many.
@@ -95,9 +85,17 @@ void Barrier::arrive_and_wait(unsigned index) noexcept {
     arrived_.store(0, std::memory_order_relaxed);
     phase_.fetch_add(1, std::memory_order_release);
     phase_.notify_all();
-  } else if (wait_while(phase_, phase, kInside) && placement_ != nullptr) {
-    placement_->settle(index);
+    return;
   }
+  if (changes_soon(phase_, phase)) return;
+  using Clock = Placement::Clock;
+  const auto began = Clock::now();
+  phase_.wait(phase, std::memory_order_acquire);
+  if (placement_ == nullptr) return;
+  if (Clock::now() - began > kLong) {
+    placement_->note_long_wait(began);
+  }
+  placement_->settle(index);
 }
 
 ThreadPool::ThreadPool(unsigned count, bool pinned)
@@ -140,7 +138,7 @@ void ThreadPool::run(Body body, void* context) noexcept {
 void ThreadPool::work(unsigned index) noexcept {
   if (pinned_) pin_to(index);
   for (std::uint32_t epoch = 0;; ++epoch) {
-    wait_while(epoch_, epoch, kBetween);
+    if (!changes_soon(epoch_, epoch)) epoch_.wait(epoch, std::memory_order_acquire);
     if (stopping_.load(std::memory_order_acquire)) return;
     if (!pinned_) placement_.settle(index);
     body_(context_, Share{index, count_}, inside_);

@@ -1,6 +1,6 @@
 // Threads that work on one thing together: the engine's one parallel region, and its barrier.
 //
-// Everything here spins for a short while, then yields, before it parks in the kernel: a program
+// Everything here spins for a short while before it parks in the kernel: a program
 // has a barrier every few microseconds, and an idle process must cost no processor time.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace forge {
 // A barrier for a fixed number of threads, used again and again.
 class Barrier {
  public:
-  // Threads that waited long settle in `placement` again, if there is one.
+  // Threads that had to park settle in `placement` again, or release it if that took long.
   explicit Barrier(unsigned count, Placement* placement = nullptr) noexcept
       : count_(count), placement_(placement) {}
 

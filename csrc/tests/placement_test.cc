@@ -44,6 +44,19 @@ void a_thread_leaves_an_occupied_processor(const cpu_set_t& allowed, int here) {
     expect((sched_getcpu() != here) == room, "a thread shares a processor while others are free");
     const cpu_set_t now = affinity();
     expect((CPU_ISSET(here, &now) == 0) == room, "a thread may return to an occupied processor");
+    if (!room) return;
+    for (int i = 0; i < 9; ++i) placement.note_long_wait({});
+    const cpu_set_t bound = affinity();
+    expect(CPU_EQUAL(&bound, &now), "a wait that a move explains releases threads");
+    placement.note_long_wait(Placement::Clock::now());
+    const cpu_set_t still = affinity();
+    expect(CPU_EQUAL(&still, &now), "a single long wait releases threads");
+    for (int i = 0; i < 9; ++i) placement.note_long_wait(Placement::Clock::now());
+    const cpu_set_t freed = affinity();
+    expect(CPU_EQUAL(&freed, &allowed), "a released thread is still bound");
+    stay_on(here);
+    placement.settle(1);
+    expect(sched_getcpu() == here, "a thread moves right after it was released");
   }).join();
   sched_setaffinity(0, sizeof(allowed), &allowed);
 }
