@@ -86,8 +86,11 @@ class Chromium:
         return answer["result"].get("value")
 
     def text(self, selector):
-        """The visible text of the first element."""
-        return self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
+        """The visible text of the first element; empty if it is hidden."""
+        return self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            "return e.checkVisibility() ? e.innerText : ''; })()"
+        )
 
     def count(self, selector):
         """How many elements there are."""
