@@ -26,13 +26,13 @@ ALLOWED = {
     "options": set(),
     "plugins": set(),
     "native": {"_native"},
-    "result": {"backends", "passes", "schedule"},
+    "result": {"backends", "capture", "passes", "schedule"},
     "compiler": LOW | {
         "artifact", "backends", "capture", "constants", "lowering", "options", "passes",
         "profiling", "report", "result", "schedule",
     },
     "dynamo": {"compiler", "options"},
-    "inspection": {"backends", "compiler", "passes"},
+    "inspection": {"backends", "capture", "compiler", "passes"},
 }  # fmt: skip
 TOP = {"__init__", "cli"}
 """May import anything, and nothing below imports them."""

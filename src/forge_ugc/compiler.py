@@ -18,6 +18,7 @@ from forge_ugc import backends
 from forge_ugc.artifact import read_artifact, write_artifact
 from forge_ugc.backends import Backend, Executable
 from forge_ugc.capture import CapturedGraph, capture
+from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.capture.serialize import interface_from_json, interface_to_json
 from forge_ugc.capture.signature import Signature
 from forge_ugc.capture.structure import Structure, unflatten
@@ -229,7 +230,10 @@ def compile_module(
         )
     with _no_garbage_collection():
         with clock("capture"):
-            captured = capture(module, args, kwargs, share_states=share_states, weights=weights)
+            captured = capture(
+                module, args, kwargs, share_states=share_states, weights=weights,
+                repeated_blocks=chosen.repeated_blocks,
+            )  # fmt: skip
         example = (args, kwargs)
         return compile_captured(captured, type(module).__name__, backend, manager, clock, example)
 
@@ -277,8 +281,9 @@ def compile_captured(
         executable = backend.compile(program, tensors, options)
     counts = (dict(captured.nodes_by_operator), optimized)
     result = _result(
-        counts, program, clock, pipeline, order_stats, buffer_stats, executable, options.precision
-    )
+        counts, program, clock, pipeline, order_stats, buffer_stats, executable, options.precision,
+        captured.repeated_blocks,
+    )  # fmt: skip
     return CompiledModel(program, tensors, captured.signature, captured.output, executable, result)
 
 
@@ -362,7 +367,7 @@ def _drop_tensors(graph_module: fx.GraphModule) -> None:
 def _result(
     operators: tuple[dict[str, int], dict[str, int]], program: Program, clock: _Clock,
     pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats, executable: Executable,
-    precision: str | None,
+    precision: str | None, repeated_blocks: RepeatedBlocksReport,
 ) -> CompilationResult:  # fmt: skip
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
@@ -371,5 +376,5 @@ def _result(
         instructions_by_opcode=dict(Counter(i.opcode for i in program.instructions)),
         host_instructions=dict(executable.host_instructions), buffers=buffers, schedule=order,
         constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
-        precision=precision, floorplan=executable.floorplan,
+        precision=precision, floorplan=executable.floorplan, repeated_blocks=repeated_blocks,
     )  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from forge_ugc import backends
+from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.compiler import CompiledModel
 from forge_ugc.passes.base import Fired, NearMiss
 
@@ -22,14 +23,16 @@ class TargetInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What the passes did to a model, and what they nearly did."""
+    """What capture and the passes did to a model, and what they nearly did."""
 
     fired: tuple[Fired, ...]
     near_misses: tuple[NearMiss, ...]
+    repeated_blocks: RepeatedBlocksReport = field(default_factory=RepeatedBlocksReport)
 
     def __str__(self) -> str:
         """One line an event: rule, what happened, and where in the model."""
-        rows = [f"{e.rule}: {e.what}  [{e.location}]" for e in self.fired]
+        rows = list(self.repeated_blocks.lines())
+        rows += [f"{e.rule}: {e.what}  [{e.location}]" for e in self.fired]
         rows += [f"not {e.rule}: {e.reason}  [{e.location}]" for e in self.near_misses]
         return "\n".join(rows)
 
@@ -51,7 +54,11 @@ def devices() -> Sequence[TargetInfo]:
 
 
 def explain(model: CompiledModel) -> Explanation:
-    """Every rewrite that fired, and every near miss with its reason and source line."""
+    """Blocks that were traced once, every rewrite that fired, and every near miss; with reasons."""
     runs = model.result.pipeline.runs
     fired = tuple(d for run in runs for d in run.details)
-    return Explanation(fired=fired, near_misses=model.result.pipeline.near_misses)
+    return Explanation(
+        fired=fired,
+        near_misses=model.result.pipeline.near_misses,
+        repeated_blocks=model.result.repeated_blocks,
+    )

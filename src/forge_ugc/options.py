@@ -10,6 +10,7 @@ from forge_ugc.errors import OptionError
 
 MIB = 1024 * 1024
 PRECISIONS = ("fp32", "bf16", "int8")
+REPEATED_BLOCKS = ("auto", "off", "verify")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class Options:
             "fp32" is for models of f32 (and f64) and changes nothing. "bf16" rounds their operands
             to bf16, with sums, norms, softmax and residuals in f32. "int8" quantises the operands
             of products, weights by output and activations by row; attention is as in bf16.
+        repeated_blocks: "auto" traces equal blocks of a module list once, "off" traces the whole
+            model, "verify" does both and compares the graphs.
         verify_passes: run the graph before and after every pass on the example inputs.
         affinity: let the scheduler keep instructions of one device together.
         native: let the native engine run what it has kernels for; without it every instruction
@@ -43,6 +46,7 @@ class Options:
     fusion_aggressiveness: float = 1.0
     fold_limit_bytes: int = 16 * MIB
     precision: str | None = None
+    repeated_blocks: str = "auto"
     verify_passes: bool = False
     affinity: bool = True
     native: bool = True
@@ -72,6 +76,11 @@ class Options:
             raise OptionError(
                 f"no precision is called {self.precision!r}",
                 fix=f"choose from {', '.join(PRECISIONS)}",
+            )
+        if self.repeated_blocks not in REPEATED_BLOCKS:
+            raise OptionError(
+                f"repeated_blocks is {self.repeated_blocks!r}",
+                fix=f"choose from {', '.join(REPEATED_BLOCKS)}",
             )
         if self.max_rounds < 1:
             raise OptionError(f"max_rounds is {self.max_rounds}, expected at least 1")

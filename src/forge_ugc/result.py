@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from forge_ugc.backends.floorplan import Floorplan
+from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.passes.pass_manager import PipelineReport
 from forge_ugc.schedule.linear_scan import BufferStats
 from forge_ugc.schedule.scheduler import ScheduleStats
@@ -27,6 +28,7 @@ class CompilationResult:
         schedule: device transitions before and after.
         constant_bytes: memory of all constants.
         floorplan: where a spatial target put the program; None for any other target.
+        repeated_blocks: which blocks were traced once for several, and which were not and why.
     """
 
     model: str
@@ -42,6 +44,7 @@ class CompilationResult:
     constant_bytes: int
     precision: str | None = None
     floorplan: Floorplan | None = None
+    repeated_blocks: RepeatedBlocksReport = field(default_factory=RepeatedBlocksReport)
 
     @property
     def nodes_before(self) -> int:

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
@@ -17,14 +17,17 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind, Output
 
 from forge_ugc.capture.arguments import caller, check_call, check_required
 from forge_ugc.capture.assertions import tensorize_assertions
+from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.capture.complex_numbers import tensorize_complex
-from forge_ugc.capture.export import FlatModule, run_export
+from forge_ugc.capture.export import FlatModule
+from forge_ugc.capture.exporting import export_module
+from forge_ugc.capture.graph_difference import graph_difference
 from forge_ugc.capture.higher_order import inline_higher_order
 from forge_ugc.capture.meta_weights import MetaWeights
 from forge_ugc.capture.signature import Signature, bind, parameters_of
 from forge_ugc.capture.source_lines import source_line
 from forge_ugc.capture.structure import Flattener, Structure, TensorLeaf, leaves
-from forge_ugc.errors import CaptureError
+from forge_ugc.errors import CaptureError, InternalError
 from forge_ugc.ops.core.deferred import Provider
 from forge_ugc.ops.core.torch_types import type_of
 
@@ -52,6 +55,7 @@ class CapturedGraph:
         output: nesting of the flat outputs.
         stores: targets of the trailing values.
         nodes_by_operator: operator calls as captured, without metadata assertions.
+        repeated_blocks: which blocks were traced once for several, and which were not and why.
     """
 
     graph_module: fx.GraphModule
@@ -59,6 +63,7 @@ class CapturedGraph:
     output: Structure
     stores: tuple[StoreTarget, ...]
     nodes_by_operator: Mapping[str, int]
+    repeated_blocks: RepeatedBlocksReport = field(default_factory=RepeatedBlocksReport)
 
 
 def capture(
@@ -68,6 +73,7 @@ def capture(
     *,
     share_states: bool = False,
     weights: Provider | None = None,
+    repeated_blocks: str = "auto",
 ) -> CapturedGraph:
     """Capture `module(*args, **kwargs)` for inference; neither module nor arguments are changed.
 
@@ -80,10 +86,34 @@ def capture(
             being copied into states of the program.
         weights: provider of the parameters and buffers that lie on the meta device. Large ones are
             asked for later, see `forge_ugc.ops.core.deferred`.
+        repeated_blocks: "auto" traces equal blocks of module lists once, "off" traces the whole
+            model, "verify" does both and compares the graphs.
 
     Raises:
         CaptureError: the model cannot be one graph; names module path, source line and way out.
+        InternalError: the two graphs of "verify" differ; names the first node that does.
     """
+    once = repeated_blocks != "off"
+    captured = _capture(module, args, kwargs, share_states, weights, once)
+    if repeated_blocks == "verify":
+        whole = _capture(module, args, kwargs, share_states, weights, False)
+        different = graph_difference(captured.graph_module, whole.graph_module)
+        if different is not None or captured.output != whole.output:
+            raise InternalError(
+                f"repeated blocks traced once differ from the whole model: {different}",
+                fix='compile with Options(repeated_blocks="off"), and report this',
+            )
+    return captured
+
+
+def _capture(
+    module: nn.Module,
+    args: Sequence[object],
+    kwargs: Mapping[str, object] | None,
+    share_states: bool,
+    weights: Provider | None,
+    once: bool,
+) -> CapturedGraph:
     check_call(module, args, kwargs)
     parameters = parameters_of(module.forward)
     flattener = Flattener(merge=False)
@@ -96,7 +126,7 @@ def capture(
     flat = FlatModule(module, structure, caller(parameters), outputs.append)
     meta = MetaWeights(module, weights) if weights is not None else None
     with _ONE_AT_A_TIME, meta.on_cpu(tensors) if meta else nullcontext(tensors) as inputs:
-        exported = run_export(flat, inputs)
+        exported, blocks = export_module(flat, inputs, repeated_blocks=once)
     held = _checked(meta.restore(exported) if meta else _tensors_of(exported))
     graph_module = exported.graph_module
     inline_higher_order(graph_module)
@@ -109,7 +139,7 @@ def capture(
     called = [n.target for n in graph_module.graph.nodes if n.op == "call_function"]
     counts = Counter(str(t) if isinstance(t, OpOverload) else t.__name__ for t in called)
     signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
-    return CapturedGraph(graph_module, signature, outputs[-1], stores, dict(counts))
+    return CapturedGraph(graph_module, signature, outputs[-1], stores, dict(counts), blocks)
 
 
 def _example(tensor: torch.Tensor) -> torch.Tensor:

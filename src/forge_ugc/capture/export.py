@@ -75,8 +75,15 @@ class FlatModule(nn.Module):
             raise _ModelFailed from error
 
 
-def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedProgram:
+def run_export(
+    flat: FlatModule,
+    tensors: Sequence[torch.Tensor],
+    expand: Callable[[ExportedProgram], None] | None = None,
+) -> ExportedProgram:
     """Export on the training IR, functional: in-place operators are replaced if there are any.
+
+    Args:
+        expand: called with the program as torch.export made it, to complete it in place.
 
     Raises:
         CaptureError: with module path, source line, cause and way out.
@@ -86,9 +93,11 @@ def run_export(flat: FlatModule, tensors: Sequence[torch.Tensor]) -> ExportedPro
             # torch.export deep-copies its own tree specs, and warns its user about it.
             warnings.filterwarnings("ignore", "`isinstance\\(treespec, LeafSpec", FutureWarning)
             exported = torch.export.export(flat, tuple(tensors), strict=False)
+            if expand is not None:
+                expand(exported)
             refuse_kept(exported, flat.kept.paths)
             if _needs_retrace(exported):
-                merge_buffers(exported)
+                merge_buffers(exported)  # recompiles
                 exported = exported.run_decompositions({})
     except ForgeError:
         raise

@@ -26,6 +26,7 @@ def compile_model(
     disable: models.Disable = None,
     fusion: models.Fusion = 1.0,
     precision: models.Precision = None,
+    repeated_blocks: models.RepeatedBlocks = "auto",
     verify_passes: Annotated[
         bool, typer.Option("--verify-passes", help="Run the graph before and after every pass.")
     ] = False,
@@ -39,7 +40,7 @@ def compile_model(
         raise OptionError(f"cannot write {output}", why="its folder does not exist")
     options = models.make_options(
         passes=passes, disable=disable, fusion=fusion, precision=precision,
-        verify_passes=verify_passes, dump_ir=dump_ir,
+        verify_passes=verify_passes, dump_ir=dump_ir, repeated_blocks=repeated_blocks,
     )  # fmt: skip
     source = models.Source(spec=model, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
     loaded = source.load()

@@ -17,12 +17,14 @@ def explain(
     disable: models.Disable = None,
     fusion: models.Fusion = 1.0,
     precision: models.Precision = None,
+    repeated_blocks: models.RepeatedBlocks = "auto",
     json: models.AsJson = False,
 ) -> None:
-    """Tell which rewrites fired where, and which nearly did and why not."""
+    """Tell which blocks were traced once, which rewrites fired where, and which nearly did."""
     options = models.make_options(
-        passes=passes, disable=disable, fusion=fusion, precision=precision
-    )
+        passes=passes, disable=disable, fusion=fusion, precision=precision,
+        repeated_blocks=repeated_blocks,
+    )  # fmt: skip
     source = models.Source(spec=model, tokens=tokens, dtype=dtype, seed=seed, layers=layers)
     loaded = source.load()
     compiled = models.compile_loaded(loaded, target, options)
@@ -35,11 +37,14 @@ def explain(
     if json:
         document = explanation_document(found.fired, found.near_misses)
         document["source"] = loaded.description
+        document["repeated_blocks"] = list(found.repeated_blocks.lines())
         emit_json(document)
         return
     out.print(loaded.description, highlight=False, markup=False)
     result = compiled.result
     out.print(operator_table(result.captured_operators, result.optimized_operators))
+    for line in found.repeated_blocks.lines():
+        out.print(line, highlight=False, markup=False)
     out.print(group_table("Rewrites that fired", "what stands there now", group_fired(found.fired)))
     missed = group_near_misses(found.near_misses)
     if missed:

@@ -42,6 +42,10 @@ Precision = Annotated[
         "Default: the model's own types."
     ),
 ]
+RepeatedBlocks = Annotated[
+    str,
+    typer.Option(help="Trace equal blocks once: auto, off, or verify (also compares)."),
+]
 Fusion = Annotated[float, typer.Option("--fusion", help="Fusion aggressiveness.", min=0.0, max=1.0)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -101,11 +105,12 @@ def make_options(
     precision: str | None = None,
     verify_passes: bool = False,
     dump_ir: Path | None = None,
+    repeated_blocks: str = "auto",
 ) -> Options:
     """Options of a compilation from those of the command line.
 
     Raises:
-        OptionError: no pass and no precision has that name.
+        OptionError: no pass, precision or way with repeated blocks has that name.
     """
     from forge_ugc import Options
 
@@ -117,6 +122,7 @@ def make_options(
         precision=precision,
         verify_passes=verify_passes,
         dump_ir=dump_ir,
+        repeated_blocks=repeated_blocks,
     )
 
 
