@@ -21,10 +21,12 @@ _STANDARD = frozenset(vars(nn.Module()))
 class Kept:
     """The paths of tensors that a traced call put into attributes, in the order of its outputs.
 
-    torch.export puts a module's own attributes back after the trace, but not what they refer to.
+    `running` while that call lasts. torch.export puts a module's own attributes back after the
+    trace, but not what they refer to.
     """
 
     paths: tuple[str, ...] = ()
+    running = False
 
 
 class Attributes:

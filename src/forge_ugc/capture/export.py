@@ -63,6 +63,7 @@ class FlatModule(nn.Module):
         """Run the module on the unflattened tensors; keeps the nesting of what it returned."""
         flattener, assignments = Flattener(merge=True), Assignments(self.module, self._sharing)
         attributes = Attributes(self.module)
+        self.kept.running = True
         try:
             with assignments.watched():
                 returned = self._call(self.module, unflatten(self._structure, tensors))
@@ -73,6 +74,8 @@ class FlatModule(nn.Module):
         except Exception as error:
             # Under any other type torch.export prints the half-made graph before it passes it on.
             raise _ModelFailed from error
+        finally:
+            self.kept.running = False
 
 
 def run_export(

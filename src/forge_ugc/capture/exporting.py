@@ -9,8 +9,9 @@ from torch.export import ExportedProgram
 
 from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.capture.export import FlatModule, run_export
+from forge_ugc.capture.hidden_tensors import HiddenTensors
 from forge_ugc.capture.repeated_blocks import RepeatedBlocks
-from forge_ugc.errors import ForgeError
+from forge_ugc.errors import ForgeError, InternalError
 
 
 def export_module(
@@ -18,19 +19,27 @@ def export_module(
 ) -> tuple[ExportedProgram, RepeatedBlocksReport]:
     """Export, and tell what became of repeated blocks.
 
-    If anything fails with blocks traced once, the whole model is traced, and the report says why.
+    If something looks at the parameters of a block that was not to be traced, the export starts
+    again with them in sight. If anything fails with blocks traced once, the whole model is traced,
+    and the report says why.
 
     Raises:
         CaptureError: the whole model cannot be captured either.
     """
-    if not repeated_blocks:
-        return run_export(flat, tensors), RepeatedBlocksReport()
-    blocks = RepeatedBlocks(flat.module)
+    blocks = RepeatedBlocks(flat.module) if repeated_blocks else None
     if not blocks:
-        return run_export(flat, tensors), blocks.report()
-    try:
-        with blocks.installed():
-            return run_export(flat, tensors, blocks.expand), blocks.report()
-    except ForgeError as error:
-        reason = " ".join(str(error).split())
-    return run_export(flat, tensors), blocks.report(whole_model=reason)
+        report = RepeatedBlocksReport() if blocks is None else blocks.report()
+        return run_export(flat, tensors), report
+    for hidden in (HiddenTensors(flat, blocks.blocks), HiddenTensors(flat, ())):
+        try:
+            with blocks.installed(hidden):
+                exported = run_export(flat, tensors, blocks.expand)
+        except ForgeError as error:
+            failed = " ".join(str(error).split())
+            if not hidden.needed:
+                return run_export(flat, tensors), blocks.report(whole_model=failed)
+        else:
+            if not hidden.needed:
+                return exported, blocks.report()
+        blocks = blocks.again()
+    raise InternalError("nothing is hidden, and something hidden was needed")

@@ -30,6 +30,7 @@ from forge_ugc.capture.block_tracing import (
     rename_moved,
     state_of_torch,
 )
+from forge_ugc.capture.hidden_tensors import HiddenTensors
 from forge_ugc.capture.index_reads import IndexReads
 from forge_ugc.capture.opaque import BEGIN, CALL, new_number, record
 from forge_ugc.capture.quiet_subclass import quiet_subclass
@@ -52,13 +53,23 @@ class RepeatedBlocks:
     """
 
     def __init__(self, module: nn.Module) -> None:
-        blocks, self._alone = find_blocks(module)
+        self._start(*find_blocks(module))
+
+    def again(self) -> RepeatedBlocks:
+        """The same blocks for another export."""
+        made = object.__new__(RepeatedBlocks)
+        made._start(self.blocks, self._alone)
+        return made
+
+    def _start(self, blocks: Sequence[Block], alone: Sequence[TracedBlock]) -> None:
+        self._alone = alone
         # By the attributes' dict, which stand-ins of torch.export share with the module.
         self._blocks = {id(vars(block.module)): block for block in blocks}
         self._thread = threading.get_ident()
         self._classes: dict[int, type[nn.Module]] = {}
         self._tracer: object = None
         self._inside = False
+        self._hidden: HiddenTensors | None = None
         self._regions: dict[object, Region] = {}
         self._calls: dict[int, StampedCall] = {}
         self._traced: dict[str, str] = {}
@@ -66,9 +77,15 @@ class RepeatedBlocks:
     def __bool__(self) -> bool:
         return bool(self._blocks)
 
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks that have an equal, in order."""
+        return tuple(self._blocks.values())
+
     @contextmanager
-    def installed(self) -> Iterator[None]:
+    def installed(self, hidden: HiddenTensors) -> Iterator[None]:
         """Watch the calls of blocks. Their classes are replaced by subclasses meanwhile."""
+        self._hidden = hidden
         watching: dict[type[nn.Module], type[nn.Module]] = {}
         try:
             for block in self._blocks.values():
@@ -81,13 +98,16 @@ class RepeatedBlocks:
                     self._traced[block.path] = str(error)
                 else:
                     self._classes[id(block.module)] = cls
-            yield
+            with hidden.out_of_sight():
+                yield
         finally:
             for block in self._blocks.values():
                 block.module.__class__ = self._classes.get(id(block.module), type(block.module))
 
     def expand(self, exported: ExportedProgram) -> None:
         """Put the copies into an exported program, see `stamping.expand`."""
+        if self._hidden is not None:
+            self._hidden.complete(exported)
         regions = {r.number: r.path for r in self._regions.values() if r.refused is None}
         expand(exported, regions, self._calls)
 
@@ -124,7 +144,8 @@ class RepeatedBlocks:
             return run(*args, **kwargs)
         try:
             with torch._C.DisableTorchFunction():  # looking at tensors is no part of the trace
-                own = own_nodes(block.module, tracer)
+                hidden = self._hidden is not None and self._hidden.hides(block)
+                own = {} if hidden else own_nodes(block.module, tracer)
                 given = arguments_of(args, kwargs, tracer, own)
         except Unprovable as error:
             self._traced[block.path] = str(error)
