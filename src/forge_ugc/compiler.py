@@ -257,7 +257,7 @@ def compile_captured(
         postponed.attach(captured.graph_module)
     with clock("passes"):
         flat = captured.signature.flatten(*example) if options.verify_passes else None
-        pipeline = manager.run(captured.graph_module, flat)
+        pipeline = manager.run(captured.graph_module, flat, recompile=False)
         load_all(captured.graph_module)
     with clock("lowering"):
         lowered = lower(captured, backend, name)

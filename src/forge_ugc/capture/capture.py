@@ -24,8 +24,8 @@ from forge_ugc.capture.exporting import export_module
 from forge_ugc.capture.graph_difference import graph_difference
 from forge_ugc.capture.higher_order import inline_higher_order
 from forge_ugc.capture.meta_weights import MetaWeights
+from forge_ugc.capture.node_types import type_nodes
 from forge_ugc.capture.signature import Signature, bind, parameters_of
-from forge_ugc.capture.source_lines import source_line
 from forge_ugc.capture.structure import Flattener, Structure, TensorLeaf, leaves
 from forge_ugc.errors import CaptureError, InternalError
 from forge_ugc.ops.core.deferred import Provider
@@ -135,7 +135,7 @@ def _capture(
     stores = _lift(graph_module, exported.graph_signature, held, names, share_states, meta)
     if meta is not None:
         meta.deferred.attach(graph_module)
-    _type_nodes(graph_module)
+    type_nodes(graph_module)
     called = [n.target for n in graph_module.graph.nodes if n.op == "call_function"]
     counts = Counter(str(t) if isinstance(t, OpOverload) else t.__name__ for t in called)
     signature = Signature(parameters, structure, names, tuple(type_of(t) for t in tensors))
@@ -270,36 +270,3 @@ def _order_outputs(
             )
     output.args = (tuple(user + stored),)
     return tuple(targets)
-
-
-def _type_nodes(graph_module: fx.GraphModule) -> None:
-    """Record `meta["type"]` everywhere, drop fake tensors and metadata assertions."""
-    graph = graph_module.graph
-    check = torch.ops.aten._assert_tensor_metadata.default
-    for node in list(graph.nodes):
-        if node.target is check:
-            graph.erase_node(node)
-            continue
-        value = node.meta.pop("val", None)
-        node.meta["type"] = _typed(value, node)
-    graph.lint()
-
-
-def _typed(value: object, node: fx.Node) -> object:
-    if isinstance(value, torch.Tensor):
-        if any(isinstance(s, torch.SymInt) for s in value.shape):
-            raise CaptureError(
-                f"the size of a result of {node.target} depends on values (data-dependent shape)",
-                where=source_line(node),
-                fix="keep the full size and mask instead: torch.where in place of x[mask]",
-            )
-        return type_of(value)
-    if isinstance(value, list | tuple):
-        return tuple(_typed(item, node) for item in value)
-    if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
-        raise CaptureError(
-            f"{node.target} turns a tensor into a Python number (data-dependent)",
-            where=source_line(node),
-            fix="keep it a tensor: drop .item(), .tolist() and int(tensor)",
-        )
-    return None
