@@ -1,5 +1,7 @@
 """Parameters of blocks that are not traced are out of sight of torch.export, and come back."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -93,6 +95,17 @@ def test_whatever_looks_for_one_starts_again_with_all_in_sight(look):
     assert captured.repeated_blocks.copies >= 3
     with torch.no_grad():
         torch.testing.assert_close(forge_ugc.compile(module, (X,))(X), module(X))
+
+
+def test_writes_outside_of_blocks():
+    module = Model(lambda m, x: x.clone().add_(m.last.running_mean.add_(1))).eval()
+    assert (
+        capture(copy.deepcopy(module), (X,), repeated_blocks="verify").repeated_blocks.copies == 3
+    )
+    compiled = forge_ugc.compile(copy.deepcopy(module), (X,))
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(compiled(X), module(X))
 
 
 def test_looking_outside_of_a_call_is_as_at_no_tensors():

@@ -182,6 +182,12 @@ class Writes(Block):
         return super().forward(x).mul_(2)
 
 
+class Replaces(Block):
+    def forward(self, x):
+        self.scale = self.scale + 1
+        return super().forward(x)
+
+
 class ReturnsObject(Block):
     def forward(self, x):
         return super().forward(x), threading.current_thread()
@@ -195,6 +201,7 @@ class ReturnsObject(Block):
         (Counts, "its forward changes calls of its class"),
         (CountsOwn, "its forward changes calls"),
         (CountsGlobally, "CountsGlobally assigns to a global variable"),
+        (Replaces, "its forward replaces scale"),
         (Writes, "it writes to memory (aten.mul_.Tensor)"),
     ],
 )
@@ -210,6 +217,15 @@ def test_an_index_that_is_read_gives_each_block_its_own_result():
     compiled = forge_ugc.compile(module, (X,))
     with torch.no_grad():
         torch.testing.assert_close(compiled(X), module(X))
+
+
+@pytest.mark.parametrize("cls", [Replaces, Writes])
+def test_states_of_blocks_stay_states(cls):
+    module = stack(cls)
+    compiled = forge_ugc.compile(copy.deepcopy(module), (X,))
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(compiled(X), module(X))
 
 
 def test_a_block_that_returns_an_object_is_refused():

@@ -93,6 +93,19 @@ def own_nodes(block: nn.Module, tracer: Any) -> dict[int, fx.Node]:  # noqa: ANN
     return nodes
 
 
+def check_own(block: nn.Module, own: Mapping[int, fx.Node]) -> None:
+    """Check that a block still holds the tensors that it held before it ran.
+
+    Raises:
+        Unprovable: it replaced one, which becomes a state of the program.
+    """
+    for path, module in block.named_modules():
+        for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+            if tensor is not None and id(tensor) not in own:
+                raise Unprovable(f"its forward replaces {path}.{name}" if path else
+                                 f"its forward replaces {name}")  # fmt: skip
+
+
 def arguments_of(
     args: Sequence[object], kwargs: Mapping[str, object], tracer: Any,  # noqa: ANN401
     own: Mapping[int, fx.Node],

@@ -24,6 +24,7 @@ from forge_ugc.capture.block_tracing import (
     Region,
     Unprovable,
     arguments_of,
+    check_own,
     finish_region,
     last_node,
     own_nodes,
@@ -196,6 +197,7 @@ class RepeatedBlocks:
             if changed is not None:
                 raise Unprovable(f"its forward changes {changed}")
             with torch._C.DisableTorchFunction():
+                check_own(block.module, own)
                 finish_region(region, own, self._tracer, begin, given, returned)
         except Unprovable as error:
             region.refused = str(error)

@@ -66,6 +66,22 @@ class TensorType:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
+    # Types are compared and hashed for every node, time and again: the common cases first, and no
+    # hash of an enumeration's member, which Python makes of its name.
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, TensorType):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and self.dtype is other.dtype
+            and self.strides == other.strides
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.strides))
+
     @classmethod
     def of(
         cls, dtype: DType, shape: Sequence[int], strides: Sequence[int] | None = None

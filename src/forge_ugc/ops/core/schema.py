@@ -25,6 +25,7 @@ _FORMAT_NAMES = {value: key for key, value in _FORMATS.items()}
 _DTYPES = {d.value: to_torch(d) for d in DType}
 
 
+@lru_cache(maxsize=4096)
 def opcode_of(overload: OpOverload) -> str:
     """`aten.add.Tensor` for a PyTorch operator, the bare name for one of ours."""
     if overload.namespace == "forge":
