@@ -10,10 +10,10 @@ from typing import Any, cast
 import torch
 from torch import fx, nn
 from torch._ops import OpOverload
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.fx.experimental.proxy_tensor import get_proxy_slot, set_proxy_slot
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_slot
 
-from forge_ugc.capture.opaque import END, OutputMeta, record
+from forge_ugc.capture.opaque import END, OutputMeta, mark
 from forge_ugc.capture.structure import Container, Flattener, StaticLeaf, Structure
 from forge_ugc.errors import CaptureError
 
@@ -33,7 +33,6 @@ class Arguments:
     structure: Structure
     tensors: list[torch.Tensor]
     key: object
-    mode: FakeTensorMode
 
 
 @dataclass(slots=True)
@@ -46,8 +45,9 @@ class Region:
         output_tensors: for each tensor there ("made", position among `results`) or
             ("input", position among the arguments' tensors).
         results: of the tensors that it made.
-        moved: (position among the arguments' tensors, position among `results`) of arguments that
-            a call without effect (`x.to(its dtype)`) put its own name on.
+        moved: positions of arguments that a call without effect (`x.to(its dtype)`) put its own
+            name on; they follow the results at the end mark.
+        begin: the mark of its beginning in the trace.
     """
 
     number: int
@@ -57,7 +57,8 @@ class Region:
     output: Structure = _NOTHING
     output_tensors: tuple[tuple[str, int], ...] = ()
     results: tuple[OutputMeta, ...] = ()
-    moved: tuple[tuple[int, int], ...] = ()
+    moved: tuple[int, ...] = ()
+    begin: fx.Node | None = None
 
 
 def state_of_torch() -> object:
@@ -68,11 +69,6 @@ def state_of_torch() -> object:
         torch.get_default_dtype(), torch.is_inference_mode_enabled(),
         tuple((type(mode), repr(getattr(mode, "device", None))) for mode in stack),
     )  # fmt: skip
-
-
-def last_node(tracer: Any) -> fx.Node:  # noqa: ANN401 - private class of PyTorch
-    """The last node of the graph that is being traced."""
-    return cast(fx.Node, next(iter(reversed(tracer.graph.nodes))))
 
 
 def own_nodes(block: nn.Module, tracer: Any) -> dict[int, fx.Node]:  # noqa: ANN401
@@ -129,10 +125,7 @@ def arguments_of(
         if id(tensor) in own:
             raise Unprovable("it is given its own parameter as an argument")
         metas.append(_meta(tensor))
-    modes = {t.fake_mode for t in tensors if isinstance(t, FakeTensor)}
-    if len(modes) != 1:
-        raise Unprovable("its arguments belong to several traces")
-    return Arguments(structure, tensors, (repr(structure), tuple(metas)), modes.pop())
+    return Arguments(structure, tensors, (repr(structure), tuple(metas)))
 
 
 def finish_region(
@@ -172,20 +165,12 @@ def finish_region(
         made.append(tensor)
     if not made:
         raise Unprovable("it computes nothing")
-    moved = [at for at, t in enumerate(before.tensors) if _node(t, tracer) is not inputs[at]]
-    region.moved = tuple((at, len(made) + n) for n, at in enumerate(moved))
-    made += [before.tensors[at] for at in moved]
+    region.moved = tuple(
+        at for at, t in enumerate(before.tensors) if _node(t, tracer) is not inputs[at]
+    )
     region.output_tensors = tuple(places)
     region.results = tuple(OutputMeta(tuple(t.shape), t.stride(), t.dtype, t.device) for t in made)
-    record(END, made, region.number, (), tracer, before.mode)
-
-
-def rename_moved(
-    region: Region, given: Sequence[torch.Tensor], made: Sequence[torch.Tensor], tracer: Any  # noqa: ANN401
-) -> None:  # fmt: skip
-    """Let arguments be known by the results of a block, as running it would have done."""
-    for at, result in region.moved:
-        set_proxy_slot(given[at], tracer, get_proxy_slot(made[result], tracer))
+    mark(END, [*made, *(before.tensors[at] for at in region.moved)], region.number, tracer)
 
 
 def _flat(value: object, name: str, kinds: frozenset[str]) -> tuple[Structure, list[torch.Tensor]]:

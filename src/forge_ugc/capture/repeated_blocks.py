@@ -26,14 +26,12 @@ from forge_ugc.capture.block_tracing import (
     arguments_of,
     check_own,
     finish_region,
-    last_node,
     own_nodes,
-    rename_moved,
     state_of_torch,
 )
 from forge_ugc.capture.hidden_tensors import HiddenTensors
 from forge_ugc.capture.index_reads import IndexReads
-from forge_ugc.capture.opaque import BEGIN, CALL, new_number, record
+from forge_ugc.capture.opaque import BEGIN, mark, new_number, stand_in
 from forge_ugc.capture.quiet_subclass import quiet_subclass
 from forge_ugc.capture.stamping import StampedCall, expand
 from forge_ugc.capture.structure import unflatten
@@ -179,9 +177,8 @@ class RepeatedBlocks:
         given: tuple[Sequence[object], Mapping[str, object]], before: Signature,
     ) -> object:  # fmt: skip
         """Run a block between marks, and see whether its trace may serve for others."""
-        tensors = region.arguments.tensors
-        record(BEGIN, tensors, region.number, (), self._tracer, region.arguments.mode)
-        begin = last_node(self._tracer)
+        begin = mark(BEGIN, region.arguments.tensors, region.number, self._tracer)
+        region.begin = begin
         with ExitStack() as stack:
             reads = stack.enter_context(IndexReads(block.module, block.indices))
             stack.callback(setattr, self, "_inside", False)
@@ -207,8 +204,8 @@ class RepeatedBlocks:
     def _stamp(self, block: Block, region: Region, tensors: list[torch.Tensor]) -> object:
         number = new_number()
         self._calls[number] = StampedCall(region.number, region.path, block.path)
-        mode = region.arguments.mode
-        made = record(CALL, tensors, number, region.results, self._tracer, mode)
-        rename_moved(region, tensors, made, self._tracer)
+        moved = [tensors[at] for at in region.moved]
+        like = cast(fx.Node, region.begin)
+        made = stand_in(tensors, number, region.results, moved, like, self._tracer)
         given = {"made": made, "input": tensors}
         return unflatten(region.output, [given[kind][at] for kind, at in region.output_tensors])

@@ -123,7 +123,7 @@ class _Region:
         stacks: dict[object, dict[str, Any]] = {}
         with call.graph.inserting_before(call):
             for node, key in zip(self.nodes, self.stacks, strict=True):
-                made = call.graph.node_copy(node, values.__getitem__)
+                made = _copy(call.graph, node, values)
                 if key is not None:
                     if key not in stacks:
                         stacks[key] = _moved(node.meta["nn_module_stack"], where)
@@ -134,6 +134,16 @@ class _Region:
                 raise NotStampable(f"the results of {where.path} are used as a list")
             user.replace_all_uses_with(values[self.outputs[cast(int, user.args[1])]])
             call.graph.erase_node(user)
+
+
+def _copy(graph: fx.Graph, node: fx.Node, values: Mapping[fx.Node, fx.Node]) -> fx.Node:
+    """As `graph.node_copy`, without its search of the arguments for symbolic numbers."""
+    made = graph.create_node(node.op, node.target, name=node.name)
+    made.args = cast(tuple[Any, ...], fx.node.map_arg(node.args, values.__getitem__))
+    if node.kwargs:
+        made.kwargs = cast(dict[str, Any], fx.node.map_arg(node.kwargs, values.__getitem__))
+    made.meta = dict(node.meta)
+    return made
 
 
 def _stack_key(node: fx.Node) -> object:
