@@ -97,7 +97,9 @@ def emit(
     overload = target if isinstance(target, OpOverload) else target.overload()
     named = dict(kwargs or {}) if isinstance(target, OpOverload) else target.attributes()
     with anchor.graph.inserting_before(anchor):
-        node = anchor.graph.call_function(overload, tuple(args), named)
+        node = anchor.graph.call_function(overload)
+    # Given to `call_function`, they would be searched for symbolic numbers; there are none.
+    node.args, node.kwargs = tuple(args), named
     inherit_source(node, origin or anchor)
     node.meta["origin"] = by
     node.meta["type"] = infer_call(overload, args, named) if kind is None else kind
@@ -145,6 +147,13 @@ def _short(file: str) -> str:
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
+@lru_cache(maxsize=4096)
+def _innermost(trace: str) -> tuple[str, int]:
+    """File and line of the last frame; copies of a block share their traces."""
+    frames = _FRAME.findall(trace)
+    return (_short(frames[-1][0]), int(frames[-1][1])) if frames else ("", 0)
+
+
 def location(node: fx.Node) -> SourceLocation:
     """Module path and innermost source line of the user's code that a node comes from."""
     module = ""
@@ -152,9 +161,8 @@ def location(node: fx.Node) -> SourceLocation:
     if stack:
         path = next(reversed(stack.values()))[0]
         module = re.sub(r"^(L\[.self.\]\.?)?(module\.?)?", "", path)
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    file, line = frames[-1] if frames else ("", "0")
-    return SourceLocation(file=_short(file) if file else "", line=int(line), module=module)
+    file, line = _innermost(node.meta.get("stack_trace") or "")
+    return SourceLocation(file=file, line=line, module=module)
 
 
 def calls(graph: fx.Graph) -> list[fx.Node]:
