@@ -403,12 +403,24 @@ def test_switching_it_off():
 
 def test_verification_tells_of_a_difference(monkeypatch):
     blind = lambda module, places: type("Reads", (), {  # noqa: E731
-        "places": [], "__enter__": lambda s: s, "__exit__": lambda s, *e: None,
+        "places": [], "written": [], "__enter__": lambda s: s, "__exit__": lambda s, *e: None,
     })()  # fmt: skip
     monkeypatch.setattr(repeated_blocks, "IndexReads", blind)
     with pytest.raises(InternalError, match="repeated blocks traced once differ") as caught:
         capture(stack(Scaled), (X,), repeated_blocks="verify")
     assert 'Options(repeated_blocks="off")' in str(caught.value)
+
+
+def test_literals_of_blocks():
+    class Halves(Block):
+        def forward(self, x):
+            return super().forward(x) * torch.tensor(0.5) + torch.tensor([1.0]).sum()
+
+    module = stack(Halves)
+    assert report(module).copies == 3
+    compiled = forge_ugc.compile(module, (X,))
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(X), module(X))
 
 
 def test_the_explanation_names_what_was_traced_once_and_what_not():

@@ -19,6 +19,8 @@ from forge_ugc.errors import CaptureError
 
 _IN = frozenset({"list", "tuple", "namedtuple"})
 _OUT = _IN | {"dataclass"}
+_DETACH = torch.ops.aten.detach_.default
+"""Of every `torch.tensor(0.5)`; writes nothing."""
 _NOTHING = StaticLeaf(None)
 
 
@@ -230,7 +232,7 @@ def _check_nodes(nodes: Sequence[fx.Node], outer: set[fx.Node]) -> None:
         target = node.target
         if node.op == "call_function":
             if isinstance(target, OpOverload):
-                if target._schema.is_mutable:
+                if target._schema.is_mutable and target is not _DETACH:
                     raise Unprovable(f"it writes to memory ({target})")
             elif target is not operator.getitem:
                 raise Unprovable(f"it calls {getattr(target, '__name__', target)}")

@@ -23,6 +23,7 @@ from forge_ugc.capture.export import FlatModule
 from forge_ugc.capture.exporting import export_module
 from forge_ugc.capture.graph_difference import graph_difference
 from forge_ugc.capture.higher_order import inline_higher_order
+from forge_ugc.capture.literals import is_literal
 from forge_ugc.capture.meta_weights import MetaWeights
 from forge_ugc.capture.node_types import type_nodes
 from forge_ugc.capture.signature import Signature, bind, parameters_of
@@ -225,7 +226,7 @@ def _lift(
             read = graph.create_node("get_attr", name)
         read.meta = {"val": node.meta.get("val"), "fqn": fqn.removeprefix("module.")}
         # Returned as it is, this tensor is the module's own; a literal in `forward` is made afresh.
-        read.meta["module_owned"] = not fqn.startswith("lifted_tensor")
+        read.meta["module_owned"] = not is_literal(spec)
         if fqn in mutated:
             read.meta["state"] = True
         node.replace_all_uses_with(read)

@@ -12,6 +12,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, TensorArgument
 
+from forge_ugc.capture.literals import is_literal
 from forge_ugc.capture.opaque import BEGIN, CALL, END
 from forge_ugc.errors import CaptureError
 
@@ -58,11 +59,7 @@ def expand(
         for spec in exported.graph_signature.input_specs
         if spec.kind in {InputKind.PARAMETER, InputKind.BUFFER}
     }
-    lifted = {
-        spec.arg.name
-        for spec in exported.graph_signature.input_specs
-        if spec.kind is InputKind.CONSTANT_TENSOR and str(spec.target).startswith("lifted_tensor")
-    }
+    lifted = {s.arg.name for s in exported.graph_signature.input_specs if is_literal(s)}
     by_fqn = {fqns[n.name]: n for n in graph.nodes if n.op == "placeholder" and n.name in fqns}
     copies = {
         number: _Region(number, path, marks, fqns, lifted) for number, path in regions.items()
