@@ -386,6 +386,26 @@ def test_a_list_inside_of_a_block_belongs_to_the_block():
     assert [(g.traced, g.copies) for g in found.stamped] == [("layers.0", ("layers.1", "layers.2"))]
 
 
+def test_a_list_that_is_given_the_results_of_another():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder, self.decoder = stack(count=3), stack(count=3)
+
+        def forward(self, x):
+            memory = self.encoder(x)
+            for block in self.decoder.layers:
+                x = block(x, tables=(memory, memory.to(torch.float32)))
+            return x
+
+    module = Two().eval()
+    found = report(module)
+    assert found.copies == 4
+    assert found.whole_model is None
+    with torch.no_grad():
+        torch.testing.assert_close(forge_ugc.compile(module, (X,))(X), module(X))
+
+
 def test_sequential_of_blocks():
     module = nn.Sequential(*(Block(i) for i in range(3))).eval()
     assert report(module).copies == 2

@@ -37,7 +37,10 @@ class HiddenTensors:
         self._blocks: list[tuple[Block, Block]] = []
         self._paths: set[str] = set()
         first: dict[int, Block] = {}
+        paths = {block.path for block in blocks}
         for block in blocks:
+            if any(path in paths for path in _above(block.path)):
+                continue  # a block inside of a block is traced or hidden with it
             if first.setdefault(block.group, block) is not block:
                 self._blocks.append((block, first[block.group]))
                 self._paths.add(block.path)
@@ -110,6 +113,13 @@ class HiddenTensors:
                 else:
                     exported.state_dict[name] = tensor
         signature.input_specs[:] = [by_name[n.name] for n in graph.nodes if n.op == "placeholder"]
+
+
+def _above(path: str) -> Iterator[str]:
+    """`a.b` and `a` for `a.b.c`."""
+    while "." in path:
+        path = path.rpartition(".")[0]
+        yield path
 
 
 def _placeholder(graph: fx.Graph, before: fx.Node, name: str, twin: fx.Node) -> fx.Node:

@@ -84,8 +84,7 @@ class _Region:
         begin, end = marks.get((BEGIN, number)), marks.get((END, number))
         if begin is None or end is None:
             raise NotStampable(f"{path} is called inside of a region of its own (no_grad)")
-        self.inputs = cast(list[fx.Node], begin.args[0])
-        self.outputs = cast(list[fx.Node], end.args[0])
+        self.begin, self.end = begin, end
         self.nodes: list[fx.Node] = []
         node = begin.next
         while node is not end:
@@ -94,7 +93,7 @@ class _Region:
             node = node.next
         self.own: dict[fx.Node, str] = {}
         self.shared: set[fx.Node] = set()
-        known = {*self.nodes, *self.inputs}
+        known = {*self.nodes, *cast(list[fx.Node], begin.args[0])}
         for node in self.nodes:
             for operand in node.all_input_nodes:
                 if operand in known:
@@ -113,7 +112,9 @@ class _Region:
         values: dict[fx.Node, fx.Node] = {node: node for node in self.shared}
         for node, name in self.own.items():
             values[node] = by_fqn[f"module.{where.path}.{name}"]
-        for theirs, ours in zip(self.inputs, cast(list[fx.Node], call.args[0]), strict=True):
+        # Read anew each time: an earlier copy may have taken an input's place.
+        inputs, outputs = (cast(list[fx.Node], m.args[0]) for m in (self.begin, self.end))
+        for theirs, ours in zip(inputs, cast(list[fx.Node], call.args[0]), strict=True):
             if values.setdefault(theirs, ours) is not ours:
                 raise NotStampable(f"two inputs of {where.traced} are one, those of {where.path} "
                                    "are not")  # fmt: skip
@@ -129,7 +130,7 @@ class _Region:
         for user in list(call.users):
             if user.target is not operator.getitem:
                 raise NotStampable(f"the results of {where.path} are used as a list")
-            user.replace_all_uses_with(values[self.outputs[cast(int, user.args[1])]])
+            user.replace_all_uses_with(values[outputs[cast(int, user.args[1])]])
             call.graph.erase_node(user)
 
 
