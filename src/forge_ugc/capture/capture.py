@@ -20,7 +20,6 @@ from forge_ugc.capture.assertions import tensorize_assertions
 from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.capture.complex_numbers import tensorize_complex
 from forge_ugc.capture.export import FlatModule
-from forge_ugc.capture.exporting import export_module
 from forge_ugc.capture.graph_difference import graph_difference
 from forge_ugc.capture.higher_order import inline_higher_order
 from forge_ugc.capture.literals import is_literal
@@ -115,6 +114,8 @@ def _capture(
     weights: Provider | None,
     once: bool,
 ) -> CapturedGraph:
+    from forge_ugc.capture.exporting import export_module  # tracing imports sympy
+
     check_call(module, args, kwargs)
     parameters = parameters_of(module.forward)
     flattener = Flattener(merge=False)
