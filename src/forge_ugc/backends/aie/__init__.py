@@ -1,0 +1,1 @@
+"""The `aie` target: dataflow graphs of integer C++ kernels for AMD Versal AI Engines."""
