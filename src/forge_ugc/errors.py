@@ -69,5 +69,9 @@ class SimulationError(ForgeError):
     """A simulated program deadlocked or differed from its golden model."""
 
 
+class ResourceError(ForgeError):
+    """A design needs more of a device than it has: memory, ports, tiles or bandwidth."""
+
+
 class InternalError(ForgeError):
     """A fault of Forge-UGC itself: please report it with the saved IR."""

@@ -35,11 +35,17 @@ class Port:
     Attributes:
         link: of the net it belongs to.
         bytes_per_jet: what passes in one iteration of the graph.
+        needed: of an input, the share that has to be there before the kernel can write its first
+            word; 1 for buffers, whose kernel does not start before they are full. An input of
+            which nothing is needed is passed on after the kernel's own work.
+        follows: of an output, the inputs (by index) that it depends on; None for all.
     """
 
     name: str
     link: Link
     bytes_per_jet: int
+    needed: float = 1.0
+    follows: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
