@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -151,8 +152,9 @@ def _load_all() -> None:
     """Import the `backend.py` of every folder of `forge_ugc.backends`, which registers it."""
     package = importlib.import_module("forge_ugc.backends")
     for module in pkgutil.iter_modules(package.__path__):
-        if module.ispkg:
-            importlib.import_module(f"forge_ugc.backends.{module.name}.backend")
+        name = f"forge_ugc.backends.{module.name}.backend"
+        if module.ispkg and importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
     load_plugins()
 
 
