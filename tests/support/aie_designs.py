@@ -39,7 +39,7 @@ def plio(name, is_input, rows=160, **changes):
     return replace(made, **changes)
 
 
-def net(source, *sinks, link=Link.STREAM, size_bytes=1280, fifo_words=0):
+def net(source, *sinks, link=Link.STREAM, size_bytes=1280, fifo_words=()):
     """A net; ends are written `name` or `name.port`."""
 
     def end(text):

@@ -46,8 +46,12 @@ def test_a_chain_of_kernels_is_right():
             "a.x passes 1280 bytes, its net 4",
         ),
         (
-            chain(kernel("a"), nets=[net("x", "a", fifo_words=41), net("a", "y")]),
+            chain(kernel("a"), nets=[net("x", "a", fifo_words=(41,)), net("a", "y")]),
             "the FIFO after x has 41 words, not 4 n",
+        ),
+        (
+            chain(kernel("a"), nets=[net("x", "a", fifo_words=(8, 8)), net("a", "y")]),
+            "the net from x has 2 FIFO depths for 1 sinks",
         ),
     ],
 )
@@ -104,7 +108,7 @@ def test_tiles():
 
 
 def test_fifo_depth():
-    nets = [net("x", "a"), net("a", "b", fifo_words=8192), net("b", "y")]
+    nets = [net("x", "a"), net("a", "b", fifo_words=(8192,)), net("b", "y")]
     assert refused(chain(kernel("a", layer="scores"), kernel("b"), nets=nets)) == (
         "the FIFO after a needs 8192 words, a stream FIFO holds fewer than 8192\n"
         "  at: layer scores\n"

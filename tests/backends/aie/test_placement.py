@@ -90,7 +90,7 @@ def test_a_buffer_that_does_not_fit_goes_to_a_neighbour():
 
 
 def test_a_fifo_that_fits_nowhere():
-    nets = [net("x", "a", fifo_words=8188), net("a", "y")]
+    nets = [net("x", "a", fifo_words=(8188,)), net("a", "y")]
     design = chain(kernel("a", layer="scores", data_bytes=1000), nets=nets)
     crowd = [kernel(f"k{i}", data_bytes=32_000, inputs=(), outputs=()) for i in range(8)]
     design = place(replace(design, kernels=(*design.kernels, *crowd)))

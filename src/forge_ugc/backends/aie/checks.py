@@ -62,6 +62,9 @@ def _check_nets(design: Design) -> None:
         driven.update(net.sinks)
         for end in (net.source, *net.sinks):
             _check_end(design, net, end, kernels.get(end.node), end.node in plios)
+        if len(net.fifo_words) not in (0, len(net.sinks)):
+            depths = f"{len(net.fifo_words)} FIFO depths for {len(net.sinks)} sinks"
+            raise _fault(design, f"the net from {net.source.node} has {depths}")
         if net.link is Link.CASCADE and len(net.sinks) != 1:
             raise _fault(design, f"the cascade from {net.source.node} has {len(net.sinks)} sinks")
     for kernel in design.kernels:
@@ -157,17 +160,17 @@ def _check_fifos(design: Design) -> None:
     device = design.device
     layers = {kernel.name: kernel.layer for kernel in design.kernels}
     for net in design.nets:
-        words = net.fifo_words
-        if words >= device.dma_fifo_words:
-            raise ResourceError(
-                f"the FIFO after {net.source.node} needs {words} words, a stream FIFO holds fewer "
-                f"than {device.dma_fifo_words}",
-                where=f"layer {layers.get(net.source.node, net.source.node)}",
-                why="data of a whole iteration wait there for another input of the same kernel",
-                fix="fewer rows, more heads, or another mapping",
-            )
-        if words > device.switch_fifo_words and words % 4:
-            raise _fault(design, f"the FIFO after {net.source.node} has {words} words, not 4 n")
+        for _, words in net.fifos():
+            if words >= device.dma_fifo_words:
+                raise ResourceError(
+                    f"the FIFO after {net.source.node} needs {words} words, a stream FIFO holds "
+                    f"fewer than {device.dma_fifo_words}",
+                    where=f"layer {layers.get(net.source.node, net.source.node)}",
+                    why="data of a whole iteration wait there for another input of the same kernel",
+                    fix="fewer rows, more heads, or another mapping",
+                )
+            if words > device.switch_fifo_words and words % 4:
+                raise _fault(design, f"the FIFO after {net.source.node} has {words} words, not 4 n")
 
 
 def _check_plios(design: Design) -> None:

@@ -130,14 +130,19 @@ class Net:
     """A connection: one source to one or more sinks.
 
     Attributes:
-        fifo_words: `adf::fifo_depth` of the net, in 32-bit words; 0 leaves the default.
+        fifo_words: `adf::fifo_depth` in front of each sink, in 32-bit words; 0, or none given at
+            all, leaves the default.
     """
 
     source: End
     sinks: tuple[End, ...]
     link: Link
     bytes_per_jet: int
-    fifo_words: int = 0
+    fifo_words: tuple[int, ...] = ()
+
+    def fifos(self) -> tuple[tuple[End, int], ...]:
+        """Every sink with the depth of its FIFO."""
+        return tuple(zip(self.sinks, self.fifo_words or (0,) * len(self.sinks), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from forge_ugc.backends.aie.checks import buffer_bytes
-from forge_ugc.backends.aie.design import Design, End
+from forge_ugc.backends.aie.design import Design
 from forge_ugc.backends.aie.device import AieDevice
 from forge_ugc.errors import ResourceError
 
@@ -79,16 +79,12 @@ def _movable(design: Design) -> Iterator[Block]:
                 kernel=kernel.name, purpose=f"buffer {port.name}", size_bytes=size, place=place
             )
     for net in design.nets:
-        if net.fifo_words > design.device.switch_fifo_words:
-            reader = _reader(design, net.sinks)
-            yield Block(
-                kernel=reader, purpose=f"fifo {net.source.node}", size_bytes=4 * net.fifo_words,
-                place=design.places[reader],
-            )  # fmt: skip
-
-
-def _reader(design: Design, sinks: tuple[End, ...]) -> str:
-    return next(end.node for end in sinks if end.node in design.places)
+        for sink, words in net.fifos():
+            if words > design.device.switch_fifo_words and sink.node in design.places:
+                yield Block(
+                    kernel=sink.node, purpose=f"fifo {net.source.node}", size_bytes=4 * words,
+                    place=design.places[sink.node],
+                )  # fmt: skip
 
 
 def _no_room(design: Design, block: Block, free: list[int]) -> ResourceError:

@@ -1,0 +1,101 @@
+// Blocks of eight rows times a matrix of 8 x 8 tiles: the loop that dense layers and both products
+// of attention share.
+#pragma once
+
+#include "forge_aie/tile.h"
+
+#include <type_traits>
+
+namespace forge_aie {
+
+using Product = aie::mmul<4, 8, 8, int8, int8>;
+
+// The accumulators of one tile of the result. Two of them take all accumulator registers of AIE1,
+// and make the best use of its loads: a step loads 4 x 256 bits (two halves of the left tile, one
+// right tile of two) and issues 4 products of 128 multiplications, two loads a cycle.
+struct TileProduct {
+  Product upper;  // rows 0 to 3
+  Product lower;  // rows 4 to 7
+};
+
+// Pieces of the next block to fetch in each step of a column, so that a block is there when it is
+// needed: all columns together fetch `tile_pieces` a step.
+constexpr unsigned pieces_of_column(unsigned column, unsigned columns) {
+  if (columns >= tile_pieces) return column < tile_pieces ? 1 : 0;
+  return tile_pieces * (column + 1) / columns - tile_pieces * column / columns;
+}
+
+// c (+)= block times one column of tiles. block: [depth][8][8], column: [depth][8][8].
+// The first product is peeled: without a start it overwrites the accumulators.
+template <unsigned DepthTiles, unsigned Pieces, bool HasStart, typename Fetch>
+inline void multiply_column(const int8* block, const int8* column, TileProduct& c, Fetch& next) {
+  {
+    const auto weights = aie::load_v<tile_bytes>(column);
+    if constexpr (HasStart) {
+      c.upper.mac(aie::load_v<half_bytes>(block), weights);
+      c.lower.mac(aie::load_v<half_bytes>(block + half_bytes), weights);
+    } else {
+      c.upper.mul(aie::load_v<half_bytes>(block), weights);
+      c.lower.mul(aie::load_v<half_bytes>(block + half_bytes), weights);
+    }
+    next.template fetch<Pieces>();
+  }
+  for (unsigned k = 1; k < DepthTiles; ++k) chess_prepare_for_pipelining {
+      block += tile_bytes;
+      column += tile_bytes;
+      const auto weights = aie::load_v<tile_bytes>(column);
+      c.upper.mac(aie::load_v<half_bytes>(block), weights);
+      c.lower.mac(aie::load_v<half_bytes>(block + half_bytes), weights);
+      next.template fetch<Pieces>();
+    }
+}
+
+// Calls body(0), body(1) ... with compile-time numbers.
+template <unsigned Count, typename Body>
+inline void unrolled(Body&& body) {
+  if constexpr (Count > 0) {
+    unrolled<Count - 1>(body);
+    body(std::integral_constant<unsigned, Count - 1>{});
+  }
+}
+
+// One block times a whole matrix, a column of tiles after the other.
+//   matrix: [columns][depth][8][8]
+//   start(column): the TileProduct that a column's sums begin with, if HasStart
+//   finish(column, product): takes the sums of a column
+template <unsigned DepthTiles, unsigned Columns, bool HasStart, typename Fetch, typename Start,
+          typename Finish>
+inline void multiply_block(const int8* block, const int8* matrix, Fetch& next, Start&& start,
+                           Finish&& finish) {
+  constexpr unsigned stride = DepthTiles * tile_bytes;
+  // The first columns fetch the next block, each its share; the others are a plain loop.
+  constexpr unsigned fetching = Columns < tile_pieces ? Columns : tile_pieces;
+  unrolled<fetching>([&](auto column) {
+    constexpr unsigned pieces = pieces_of_column(column, Columns);
+    TileProduct c = start(column);
+    multiply_column<DepthTiles, pieces, HasStart>(block, matrix + column * stride, c, next);
+    finish(column, c);
+  });
+  NoMoreBlocks nothing;
+  for (unsigned column = fetching; column < Columns; ++column) {
+    TileProduct c = start(column);
+    multiply_column<DepthTiles, 0, HasStart>(block, matrix + column * stride, c, nothing);
+    finish(column, c);
+  }
+}
+
+// Calls body(block, next) for `Count` blocks; the last has no next one to fetch.
+template <unsigned Count, typename Rows, typename Body>
+inline void for_each_block(Rows& rows, Body&& body) {
+  for (unsigned i = 1; i < Count; ++i) {
+    body(rows.current(), rows);
+    rows.advance();
+  }
+  NoMoreBlocks nothing;
+  body(rows.current(), nothing);
+}
+
+// What a column starts with where the first product overwrites it.
+inline TileProduct no_start(unsigned) { return {}; }
+
+}  // namespace forge_aie
