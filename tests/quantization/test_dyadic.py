@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forge_ugc.errors import QuantizationError
-from forge_ugc.quantization.dyadic import Dyadic, accumulator_factor, dyadic, sum_bound
+from forge_ugc.quantization.dyadic import (
+    Dyadic,
+    accumulator_factor,
+    common_shift,
+    dyadic,
+    sum_bound,
+)
 
 
 @given(st.floats(2.0**-33, 32767.0))
@@ -92,3 +98,24 @@ def test_accumulator_factor_fills_the_bytes(largest):
     factor = accumulator_factor(largest)
     got = int(factor.apply(torch.tensor(largest)))
     assert got == (largest if largest <= 127 else 127)
+
+
+@given(st.floats(2.0**-20, 7.0), st.floats(2.0**-12, 2.0**12))
+def test_common_shift(a, ratio):
+    b = a * ratio
+    ma, mb, shift = common_shift(a, b)
+    assert 0 < ma < 2**15
+    assert 0 < mb < 2**15
+    largest = max(a, b)
+    for scale, multiplier in ((a, ma), (b, mb)):
+        assert abs(math.ldexp(multiplier, -shift) - scale) <= largest * 2.0**-15
+
+
+def test_a_scale_that_is_nothing_beside_the_other_is_refused():
+    with pytest.raises(QuantizationError) as error:
+        common_shift(1e-6, 1.0)
+    assert str(error.value) == (
+        "scale overflow: 1e-06 is nothing beside 1\n"
+        "  why: with the larger in 15 bits the smaller rounds to 0\n"
+        "  fix: choose scales of the layer's inputs that are closer to each other"
+    )

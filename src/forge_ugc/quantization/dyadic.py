@@ -87,6 +87,28 @@ def nearest(scale: float, bits: int) -> tuple[int, int]:
     return multiplier, shift
 
 
+def common_shift(a: float, b: float) -> tuple[int, int, int]:
+    """(multiplier of a, multiplier of b, shift): the larger scale keeps 15 bits.
+
+    Raises:
+        QuantizationError: a scale is not positive and finite, or out of range, or the smaller one
+            is nothing beside the larger.
+    """
+    large, small = max(a, b), min(a, b)
+    multiplier, shift = nearest(large, MULTIPLIER_BITS)
+    nearest(small, MULTIPLIER_BITS)  # says what is wrong with it
+    other = round(Fraction(small) * Fraction(2) ** shift)
+    if other == 0:
+        raise QuantizationError(
+            f"scale overflow: {small:g} is nothing beside {large:g}",
+            why=f"with the larger in {MULTIPLIER_BITS} bits the smaller rounds to 0",
+            fix="choose scales of the layer's inputs that are closer to each other",
+        )
+    while shift > 0 and multiplier % 2 == 0 and other % 2 == 0:
+        multiplier, other, shift = multiplier >> 1, other >> 1, shift - 1
+    return (multiplier, other, shift) if a >= b else (other, multiplier, shift)
+
+
 def sum_bound(weight: torch.Tensor, bias: torch.Tensor | None = None) -> int:
     """Largest magnitude of x @ w.T + b over every i8 x: exact. weight: i8[N, K], bias: i32[N].
 
