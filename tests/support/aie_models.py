@@ -1,44 +1,56 @@
-"""Random integer models."""
+"""Integer models for tests of the aie target: the published jet tagger and random ones."""
 
 import numpy as np
 
-from forge_ugc.aie import MHA, AIEModel, Dense, Pool, ReLU, ResAdd
+from forge_ugc.aie.layers import MHA, Dense, ResAdd
+from forge_ugc.aie.model import AIEModel
 
 
-def matrix(random, rows, columns):
-    return random.integers(-127, 128, (rows, columns)).astype(np.int8)
+def weights(rng, outputs, inputs):
+    return rng.integers(-127, 128, (outputs, inputs), dtype=np.int8)
 
 
-def projections(random, width, columns=None):
-    columns = columns or width
-    parts = {part: matrix(random, width, columns) for part in ("query", "key", "value")}
-    return {**parts, "output": matrix(random, columns, width)}
+def bias(rng, outputs, on):
+    return rng.integers(-5000, 5001, outputs, dtype=np.int32) if on else None
 
 
-def tagger(seed=0, *, rows=8, width=8, heads=2, softmax="polynomial"):
-    """A block with attention, residual sums, a feed-forward part, pooling and a classifier."""
-    random = np.random.default_rng(seed)
-    model = AIEModel(shape=(rows, 4), name="tagger", input_step=1 / 32)
-    x = model.add_layer(Dense(weight=matrix(random, width, 4), name="embed", weight_step=1 / 64))
-    a = model.add_layer(
-        MHA(
-            heads=heads, softmax=softmax, score_step=1 / 16, weight_step=1 / 128, name="attention",
-            **projections(random, width),
-        )
+def block(model, rng, x, d, heads, number, *, with_bias, softmax):
+    """Attention and a feed-forward pair, each with a residual sum."""
+    parts = ("query", "key", "value", "output")
+    mha = MHA(
+        name=f"attention{number}", heads=heads, softmax=softmax,
+        score_step=0.05 if softmax != "none" else None,
+        **{part: weights(rng, d, d) for part in parts},
+        **{f"{part}_bias": bias(rng, d, with_bias) for part in parts},
     )  # fmt: skip
-    x = model.add_layer(ResAdd(name="after_attention"), inputs=[x, a])
-    y = model.add_layer(Dense(weight=matrix(random, width, width), weight_step=1 / 128, name="up"))
-    y = model.add_layer(ReLU())
-    bias = random.integers(-5000, 5000, width).astype(np.int32)
-    y = model.add_layer(
-        Dense(weight=matrix(random, width, width), bias=bias, weight_step=1 / 128, name="down")
+    attention = model.add_layer(mha, inputs=[x])
+    x = model.add_layer(ResAdd(name=f"sum{number}", scales=(0.83, 0.71)), inputs=[x, attention])
+    up = model.add_layer(
+        Dense(name=f"up{number}", weight=weights(rng, d, d), bias=bias(rng, d, with_bias),
+              relu=True),
+        inputs=[x],
+    )  # fmt: skip
+    down = model.add_layer(
+        Dense(name=f"down{number}", weight=weights(rng, d, d), bias=bias(rng, d, with_bias),
+              relu=True),
+        inputs=[up],
+    )  # fmt: skip
+    return model.add_layer(ResAdd(name=f"sum{number}b", scales=(0.9, 0.64)), inputs=[x, down])
+
+
+def jet_tagger(seed=0, *, heads=4, with_bias=False, softmax="none", rows=160, d=64, blocks=2):
+    """The published jet tagger with random weights: 160 x 8, d 64, two blocks, 57 tiles."""
+    rng = np.random.default_rng(seed)
+    model = AIEModel(shape=(rows, 8), name="jet_tagger")
+    x = model.add_layer(
+        Dense(name="embed", weight=weights(rng, d, 8), bias=bias(rng, d, with_bias), relu=True)
     )
-    model.add_layer(ResAdd(name="after_feed_forward"), inputs=[x, y])
-    model.add_layer(Pool(name="pool"))
-    model.add_layer(Dense(weight=matrix(random, 5, width), name="classes"))
-    return model
-
-
-def jets(seed, model, count=2):
-    random = np.random.default_rng(seed)
-    return random.integers(-128, 128, (count, *model.input.shape)).astype(np.int8)
+    for number in range(blocks):
+        x = block(model, rng, x, d, heads, number, with_bias=with_bias, softmax=softmax)
+    x = model.add_layer(
+        Dense(name="hidden", weight=weights(rng, d, d), bias=bias(rng, d, with_bias), relu=True)
+    )
+    model.add_layer(Dense(name="classify", weight=weights(rng, 8, d), bias=bias(rng, 8, with_bias)))
+    jets = rng.integers(-128, 128, (2, rows, 8), dtype=np.int8)
+    model.calibrate(jets)
+    return model, jets

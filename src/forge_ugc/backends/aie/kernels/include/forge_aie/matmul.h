@@ -84,17 +84,6 @@ inline void multiply_block(const int8* block, const int8* matrix, Fetch& next, S
   }
 }
 
-// Calls body(block, next) for `Count` blocks; the last has no next one to fetch.
-template <unsigned Count, typename Rows, typename Body>
-inline void for_each_block(Rows& rows, Body&& body) {
-  for (unsigned i = 1; i < Count; ++i) {
-    body(rows.current(), rows);
-    rows.advance();
-  }
-  NoMoreBlocks nothing;
-  body(rows.current(), nothing);
-}
-
 // What a column starts with where the first product overwrites it.
 inline TileProduct no_start(unsigned) { return {}; }
 

@@ -140,6 +140,17 @@ struct NoMoreBlocks {
   void fetch() {}
 };
 
+// Calls body(block, next) for `Count` blocks; the last has no next one to fetch.
+template <unsigned Count, typename Rows, typename Body>
+inline void for_each_block(Rows& rows, Body&& body) {
+  for (unsigned i = 1; i < Count; ++i) {
+    body(rows.current(), rows);
+    rows.advance();
+  }
+  NoMoreBlocks nothing;
+  body(rows.current(), nothing);
+}
+
 // Where results go, half a tile at a time.
 template <typename Port>
 class Writer;

@@ -1,0 +1,1 @@
+"""Counterparts of the C++ kernel templates: configuration, layout of parameters, ports and work."""

@@ -1,0 +1,1 @@
+"""Mappings of int8 programs to designs of tiles."""
