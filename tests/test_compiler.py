@@ -146,7 +146,7 @@ def test_progress_is_reported_phase_by_phase(block):
 def test_unknown_target_and_options(block):
     with pytest.raises(OptionError) as caught:
         forge_ugc.compile(block, (X,), target="tpu")
-    assert str(caught.value) == "no target is called 'tpu'\n  fix: choose from cpu, null"
+    assert str(caught.value) == "no target is called 'tpu'\n  fix: choose from aie, cpu, null"
     with pytest.raises(OptionError, match=r"fusion_aggressiveness is 1\.5, expected 0 to 1"):
         forge_ugc.Options(fusion_aggressiveness=1.5)
     with pytest.raises(OptionError, match="no pass is called 'fuse-everything'"):

@@ -69,7 +69,7 @@ except SystemExit as end:
 
 def test_devices_say_what_they_are():
     rows = {d.name: d for d in forge_ugc.devices()}
-    assert set(rows) == {"cpu", "null"}
+    assert set(rows) == {"aie", "cpu", "null"}
     assert rows["cpu"].available
     assert rows["null"].devices == ("accelerator", "cpu")
     assert "no hardware" in rows["null"].reason

@@ -6,8 +6,9 @@ import gc
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from forge_ugc.capture.structure import Structure, unflatten
 from forge_ugc.constants import ConstantStore
 from forge_ugc.errors import ForgeError, OptionError
 from forge_ugc.lowering import lower
+from forge_ugc.lowering.lower import Lowered
 from forge_ugc.npuir.parser import parse_program
 from forge_ugc.npuir.printer import print_program
 from forge_ugc.npuir.program import Program
@@ -36,6 +38,8 @@ from forge_ugc.options import Options
 from forge_ugc.passes.graph import calls
 from forge_ugc.passes.pass_manager import PassManager, PipelineReport
 from forge_ugc.passes.text import operator_of
+from forge_ugc.quantization.batches import calibration_batches, refuse_calibration
+from forge_ugc.quantization.report import QuantizationReport
 from forge_ugc.result import CompilationResult
 from forge_ugc.schedule.check_buffers import check_buffers
 from forge_ugc.schedule.check_order import check_order
@@ -45,7 +49,9 @@ from forge_ugc.schedule.scheduler import ScheduleStats, schedule
 if TYPE_CHECKING:
     from forge_ugc.profiling.profile import Profile
 
-PHASES = ("capture", "passes", "lowering", "scheduling", "allocation", "backend")
+PHASES = (
+    "capture", "passes", "lowering", "quantization", "scheduling", "allocation", "backend",
+)  # fmt: skip
 
 
 class CompiledModel:
@@ -181,6 +187,7 @@ def compile(
     target: str = "cpu",
     options: Options | None = None,
     weights: Callable[[str], torch.Tensor] | None = None,
+    calibration: Iterable[object] | None = None,
 ) -> CompiledModel:
     """Compile a module for inference with the shapes and dtypes of example arguments.
 
@@ -194,10 +201,12 @@ def compile(
             parameter or buffer by its name in the module (the first one, if several share it). Each
             is asked for once, when it is converted, and dropped before the next; what no
             `Options.precision` converts becomes a constant of the program as it is.
+        calibration: for a target of integers, `aie`: batches that its ranges are measured on, each
+            what the module is called with: a tensor, or a tuple of its arguments.
 
     Raises:
-        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError: each says
-            what failed, where, and what to do.
+        CaptureError, UnsupportedOperatorError, BackendUnavailableError, OptionError,
+        QuantizationError: each says what failed, where, and what to do.
     """
     if not isinstance(options, Options | None):
         raise OptionError(
@@ -205,8 +214,9 @@ def compile(
             fix="options=forge_ugc.Options(max_rounds=2)",
         )
     return compile_module(
-        module, args, kwargs or {}, target=target, options=options, weights=weights
-    )
+        module, args, kwargs or {}, target=target, options=options, weights=weights,
+        calibration=calibration,
+    )  # fmt: skip
 
 
 def compile_module(
@@ -218,11 +228,16 @@ def compile_module(
     options: Options | None,
     share_states: bool = False,
     weights: Callable[[str], torch.Tensor] | None = None,
+    calibration: Iterable[object] | None = None,
 ) -> CompiledModel:
     """As `compile`; with `share_states` the program writes to the module's own buffers."""
     chosen = options or Options()
     clock = _Clock(chosen.progress)
-    backend, manager = backends.get(target), PassManager(chosen)  # what they refuse, at once
+    backend = backends.get(target)  # what it refuses, at once
+    if chosen.passes is None and backend.passes is not None:
+        chosen = replace(chosen, passes=backend.passes)
+    manager = PassManager(chosen)
+    refuse_calibration(backend, given=calibration is not None)
     if weights is not None and chosen.verify_passes:
         raise OptionError(
             "verify_passes runs the graph before its weights are there",
@@ -234,8 +249,13 @@ def compile_module(
                 module, args, kwargs, share_states=share_states, weights=weights,
                 repeated_blocks=chosen.repeated_blocks,
             )  # fmt: skip
+        batches = calibration_batches(
+            captured.signature, () if calibration is None else calibration
+        )
         example = (args, kwargs)
-        return compile_captured(captured, type(module).__name__, backend, manager, clock, example)
+        return compile_captured(
+            captured, type(module).__name__, backend, manager, clock, example, batches
+        )
 
 
 def compile_captured(
@@ -245,6 +265,7 @@ def compile_captured(
     manager: PassManager,
     clock: _Clock,
     example: tuple[Sequence[object], Mapping[str, object]],
+    batches: Sequence[Sequence[torch.Tensor]] = (),
 ) -> CompiledModel:
     """Phases 2 to 4 and the backend, on a captured graph. Changes the graph.
 
@@ -264,6 +285,14 @@ def compile_captured(
     _dump(options, "lowered", lowered.program)
     if checked:
         verify(lowered.program, infer)
+    quantization: QuantizationReport | None = None
+    if backend.quantizes:
+        with clock("quantization"):
+            made = backend.quantize(lowered.program, lowered.tensors, batches, options)
+        lowered, quantization = Lowered(made.program, dict(made.tensors)), made.report
+        _dump(options, "quantized", lowered.program)
+        if checked:
+            verify(lowered.program, infer)
     with clock("scheduling"):
         ordered, order_stats = schedule(lowered.program, affinity=options.affinity)
     with clock("allocation"):
@@ -282,7 +311,7 @@ def compile_captured(
     counts = (dict(captured.nodes_by_operator), optimized)
     result = _result(
         counts, program, clock, pipeline, order_stats, buffer_stats, executable, options.precision,
-        captured.repeated_blocks,
+        captured.repeated_blocks, quantization,
     )  # fmt: skip
     return CompiledModel(program, tensors, captured.signature, captured.output, executable, result)
 
@@ -368,6 +397,7 @@ def _result(
     operators: tuple[dict[str, int], dict[str, int]], program: Program, clock: _Clock,
     pipeline: PipelineReport, order: ScheduleStats, buffers: BufferStats, executable: Executable,
     precision: str | None, repeated_blocks: RepeatedBlocksReport,
+    quantization: QuantizationReport | None,
 ) -> CompilationResult:  # fmt: skip
     return CompilationResult(
         model=program.name, target=program.target, phase_seconds=dict(clock.seconds),
@@ -377,4 +407,5 @@ def _result(
         host_instructions=dict(executable.host_instructions), buffers=buffers, schedule=order,
         constant_bytes=sum(c.type.size_bytes for c in program.constants if c.view is None),
         precision=precision, floorplan=executable.floorplan, repeated_blocks=repeated_blocks,
+        quantization=quantization, runs=executable.runs,
     )  # fmt: skip

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from forge_ugc.errors import OptionError
 
 MIB = 1024 * 1024
 PRECISIONS = ("fp32", "bf16", "int8")
+CALIBRATIONS = ("max-abs", "percentile", "mse")
+SOFTMAX = ("polynomial", "table")
+RUNS = ("golden", "simulator")
 REPEATED_BLOCKS = ("auto", "off", "verify")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerOptions:
+    """How a target of integers, `aie`, quantises a model and runs it.
+
+    Attributes:
+        calibration: what chooses ranges from the calibration batches: "max-abs", "percentile" or
+            "mse", see `forge_ugc.quantization.calibration`.
+        percentile: of magnitudes, for "percentile".
+        softmax: form of the exponential in attention, "polynomial" or "table".
+        device: name of an AI Engine device.
+        mapping: how layers are mapped to tiles; "auto" chooses.
+        run: "golden" runs the int8 operators' own definitions, "simulator" the generated kernels.
+    """
+
+    calibration: str = "max-abs"
+    percentile: float = 99.99
+    softmax: str = "polynomial"
+    device: str = "vck190"
+    mapping: str = "auto"
+    run: str = "golden"
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("calibration", self.calibration, CALIBRATIONS), ("softmax", self.softmax, SOFTMAX),
+            ("run", self.run, RUNS),
+        ):  # fmt: skip
+            if value not in allowed:
+                raise OptionError(f"{name} is {value!r}", fix=f"choose from {', '.join(allowed)}")
+        if not 0 < self.percentile <= 100:
+            raise OptionError(f"percentile is {self.percentile}, expected above 0 and at most 100")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +72,7 @@ class Options:
         pin_threads: bind each worker thread to a processor of its own.
         dump_ir: folder that receives the graph after each pass and the program after each phase.
         keep_graphs: keep the graph before and after every pass in the result, for its report page.
+        integer: for a target of integers, `aie`.
         progress: called with (phase, done, total) while compiling.
     """
 
@@ -54,6 +90,7 @@ class Options:
     pin_threads: bool = False
     dump_ir: Path | None = None
     keep_graphs: bool = False
+    integer: IntegerOptions = field(default_factory=IntegerOptions)
     progress: Callable[[str, int, int], None] | None = None
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from forge_ugc.backends.floorplan import Floorplan
 from forge_ugc.capture.block_report import RepeatedBlocksReport
 from forge_ugc.passes.pass_manager import PipelineReport
+from forge_ugc.quantization.report import QuantizationReport
 from forge_ugc.schedule.linear_scan import BufferStats
 from forge_ugc.schedule.scheduler import ScheduleStats
 
@@ -28,6 +29,8 @@ class CompilationResult:
         schedule: device transitions before and after.
         constant_bytes: memory of all constants.
         floorplan: where a spatial target put the program; None for any other target.
+        quantization: what became of a float model on a target of integers; None for any other.
+        runs: what computes the results, where the target has several ways.
         repeated_blocks: which blocks were traced once for several, and which were not and why.
     """
 
@@ -44,6 +47,8 @@ class CompilationResult:
     constant_bytes: int
     precision: str | None = None
     floorplan: Floorplan | None = None
+    quantization: QuantizationReport | None = None
+    runs: str = ""
     repeated_blocks: RepeatedBlocksReport = field(default_factory=RepeatedBlocksReport)
 
     @property

@@ -22,6 +22,7 @@ from forge_ugc.npuir.program import Program
 from forge_ugc.npuir.types import TensorType
 from forge_ugc.options import Options
 from forge_ugc.plugins import load_plugins
+from forge_ugc.quantization.report import Quantized
 
 _REGISTRY: dict[str, type[Backend]] = {}
 _T = TypeVar("_T", bound="type[Backend]")
@@ -42,9 +43,10 @@ class Yes:
 
 @dataclass(frozen=True, slots=True)
 class No:
-    """A device cannot run an instruction."""
+    """A device cannot run an instruction; `fix` is what the user can do, if it is special."""
 
     reason: str
+    fix: str = ""
 
 
 class Executable(ABC):
@@ -55,8 +57,10 @@ class Executable(ABC):
         released: constants that were taken out of the tensors that `compile` got, since the
             executable holds them in a form of its own, by name; the function gives them back.
         floorplan: where a spatial target put the program; None for any other target.
+        runs: what computes the results, where a target has several ways.
     """
 
+    runs: str = ""
     host_instructions: Mapping[str, int] = MappingProxyType({})
     released: Mapping[str, Callable[[], torch.Tensor]] = MappingProxyType({})
     floorplan: Floorplan | None = None
@@ -85,6 +89,8 @@ class Backend(ABC):
     """A target: `devices` in order of preference, the first that says Yes gets the instruction.
 
     Attributes:
+        passes: names of the pipeline that the target needs; None for the default one.
+        quantizes: whether `quantize` has to make an integer program of a lowered one.
         makes_late: whether `compile` reads constants by `tensors[name]` or `LateTensors` alone, so
             that those in another precision are made when it does, and not all before.
     """
@@ -92,6 +98,8 @@ class Backend(ABC):
     name: ClassVar[str]
     devices: ClassVar[tuple[Device, ...]]
     makes_late: ClassVar[bool] = False
+    passes: ClassVar[tuple[str, ...] | None] = None
+    quantizes: ClassVar[bool] = False
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -110,6 +118,21 @@ class Backend(ABC):
             device: one of `devices`.
             types: the type of every register, constant and state that the instruction reads.
         """
+
+    def quantize(
+        self, program: Program, tensors: Mapping[str, torch.Tensor],
+        batches: Sequence[Sequence[torch.Tensor]], options: Options,
+    ) -> Quantized:  # fmt: skip
+        """The integer program of a lowered one, if the target `quantizes`.
+
+        Args:
+            program: without places; `tensors`: its constants.
+            batches: calibration data, each the flat inputs of one call.
+
+        Raises:
+            UnsupportedOperatorError, QuantizationError: it cannot be made; names the layer.
+        """
+        raise InternalError(f"target {self.name!r} computes in the model's own types")
 
     @abstractmethod
     def compile(

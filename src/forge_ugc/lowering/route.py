@@ -21,15 +21,16 @@ def route(instruction: Instruction, backend: Backend, types: Mapping[Ref, Tensor
     Raises:
         UnsupportedOperatorError: none does; lists every device's reason.
     """
-    reasons = []
+    reasons, fix = [], ""
     for device in backend.devices:
         answer = backend.supports(instruction, device, types)
         if not isinstance(answer, No):
             return device
         reasons.append(f"{device}: {answer.reason}")
+        fix = fix or answer.fix
     raise UnsupportedOperatorError(
         f"target {backend.name!r} cannot run {instruction.opcode}",
         where=str(instruction.location or ""),
         why="; ".join(reasons),
-        fix="write the model with another operator, or register a cpu kernel for this one",
+        fix=fix or "write the model with another operator, or register a cpu kernel for this one",
     )

@@ -19,6 +19,7 @@ from forge_ugc.npuir.instruction import (
     Reg,
     Result,
     SourceLocation,
+    ViewOf,
 )
 from forge_ugc.npuir.program import ConstDecl, InputDecl, Program
 from forge_ugc.npuir.types import DType, TensorType
@@ -182,6 +183,20 @@ class Builder:
                               location=SourceLocation(module=self.where)))  # fmt: skip
         sample = None if x.sample is None else x.sample.clamp(min=0)
         return Value(reg=result.reg, type=x.type, step=x.step, sample=sample)
+
+    def view(self, x: Value, shape: tuple[int, ...]) -> Value:
+        """The same elements in another shape; x itself if it has that already."""
+        if x.type.shape == shape:
+            return x
+        kind = TensorType.of(x.type.dtype, shape)
+        result = Result(self._next(), kind, view=ViewOf(x.reg, 0))
+        self._add(Instruction(
+            results=(result,), opcode="aten.view.default", operands=(x.reg,),
+            attributes=MappingProxyType({"size": shape}),
+            location=SourceLocation(module=self.where),
+        ))  # fmt: skip
+        sample = None if x.sample is None else x.sample.reshape(len(x.sample), *shape)
+        return Value(reg=result.reg, type=kind, step=x.step, sample=sample)
 
     def append(
         self, op: Op, operands: Sequence[Value], constants: Mapping[str, torch.Tensor], step: float

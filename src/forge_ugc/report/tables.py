@@ -14,6 +14,7 @@ from forge_ugc.report.formatting import bytes_text, percent_text, plain_table, s
 from forge_ugc.report.grouping import Group, node_count
 
 if TYPE_CHECKING:
+    from forge_ugc.quantization.report import QuantizationReport
     from forge_ugc.result import CompilationResult
 
 
@@ -38,10 +39,34 @@ def summary_table(result: CompilationResult) -> Table:
         "constants": bytes_text(result.constant_bytes),
         "device transitions": f"{order.transitions_before} -> {order.transitions_after}",
     }
+    if result.runs:
+        rows["results by"] = result.runs
     table = plain_table(f"{result.model} for {result.target}", ("figure", "value"), ())
     for name, value in rows.items():
         table.add_row(name, value)
     return table
+
+
+def quantization_tables(report: QuantizationReport) -> list[Table]:
+    """Fidelity of an integer model, and what each of its layers adds; on the calibration data."""
+    fidelity = plain_table("Quantisation", ("figure", "value"), ())
+    rows = {
+        "ranges": f"{report.method}, over {report.jets} jets",
+        "softmax": report.softmax,
+        "KL divergence": f"{report.kl_mean:.2e} mean, {report.kl_max:.2e} max",
+        "same decisions": percent_text(report.agreement),
+        "relative error": percent_text(report.relative_error),
+        "max-abs error": f"{report.max_abs_error:.3g}",
+    }
+    for name, value in rows.items():
+        fidelity.add_row(name, value)
+    layers = plain_table("Integer layers", ("layer", "kind"), ("step", "noise", "saturated"))
+    for layer in report.layers:
+        layers.add_row(
+            escape(layer.name), layer.kind, f"{layer.step:.3g}", percent_text(layer.noise),
+            percent_text(layer.saturated),
+        )  # fmt: skip
+    return [fidelity, layers]
 
 
 def phase_table(result: CompilationResult) -> Table:
