@@ -1,0 +1,1 @@
+"""AMD's tools for AI Engines, where they are installed: build, simulate, read what they say."""
