@@ -41,7 +41,7 @@ def test_a_buffer_waits_for_its_last_word():
 def test_what_passes_through_does_not_hold_up_other_outputs():
     """Own rows leave after the own work, whatever else arrives late to be passed on."""
     ports = {
-        "inputs": (port("x"), port("chain", needed=0.0)),
+        "inputs": (port("x"), port("chain", needed=0.0, read_at=1.0)),
         "outputs": (port("rows", follows=(0,)), port("chain")),
     }
     late = kernel("late")

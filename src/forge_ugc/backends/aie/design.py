@@ -36,8 +36,8 @@ class Port:
         link: of the net it belongs to.
         bytes_per_jet: what passes in one iteration of the graph.
         needed: of an input, the share that has to be there before the kernel can write its first
-            word; 1 for buffers, whose kernel does not start before they are full. An input of
-            which nothing is needed is passed on after the kernel's own work.
+            word; 1 for buffers, whose kernel does not start before they are full.
+        read_at: of an input, the share of the kernel's work that is done before it is read.
         follows: of an output, the inputs (by index) that it depends on; None for all.
     """
 
@@ -45,6 +45,7 @@ class Port:
     link: Link
     bytes_per_jet: int
     needed: float = 1.0
+    read_at: float = 0.0
     follows: tuple[int, ...] | None = None
 
 
@@ -95,12 +96,15 @@ class KernelInstance:
     Attributes:
         name: a C++ identifier made from the layer's name, unique in the design.
         template: name of the hand-written template of the kernel library (`dense`, `attention`).
-        config: fields of its Config struct, in their order.
+        config: fields of its Config struct, in their order; `Query.shift` is the member `shift` of
+            a struct `Query` inside.
         arrays: parameters in the layout that the kernel reads, by name of the Config's member.
         inputs, outputs: ports in the order of the function's arguments.
         layer: of the model, for messages; `instructions`: of the program, that it computes.
         data_bytes: parameters, local arrays and stack; buffers of nets are counted apart.
         comment: what it does, with shapes and scales; written into the generated source.
+        body: statements of the generated function, for a kernel that is put together from several
+            functions of the library; empty for one that is a single template.
     """
 
     name: str
@@ -115,6 +119,7 @@ class KernelInstance:
     stack_bytes: int
     work: Work
     comment: str = ""
+    body: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +168,7 @@ class Plio:
     tile_rows: int
     tile_columns: int
     first_row: int = 0
+    transposed: bool = False
     file: str = ""
 
 

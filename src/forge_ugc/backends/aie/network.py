@@ -73,10 +73,10 @@ class _Flow:
 def time_network(design: Design, cycles: Callable[[KernelInstance], float]) -> NetworkTiming:
     """Initiation interval and latency of a placed design; linear in its nets.
 
-    A kernel starts when the first words of its streams and all of its buffers are there. Its first
-    word leaves when the share `Port.needed` of each input has arrived and the work before it is
-    done; the last when everything has arrived and all work is done. Iterations overlap: the
-    interval is that of the slowest kernel or port.
+    A kernel starts when the first words of the streams that it reads at once and all of its buffers
+    are there. Its first word leaves when the share `Port.needed` of each input has arrived and the
+    work before it is done; the last when everything has arrived and all work is done. Iterations
+    overlap: the interval is that of the slowest kernel or port.
 
     Args:
         design: checked and placed.
@@ -151,18 +151,20 @@ def _time_kernel(
     ]
     start = 0.0
     for port, arrival in zip(kernel.inputs, arrivals, strict=True):
-        if port.link is Link.BUFFER:
-            start = max(start, arrival.last + LOCK_CYCLES)
-        elif port.needed:
-            start = max(start, arrival.first)
+        if port.read_at == 0:
+            full = port.link is Link.BUFFER
+            start = max(start, arrival.last + LOCK_CYCLES if full else arrival.first)
+    fraction = kernel.work.first_output_fraction
     out = []
     for port in kernel.outputs:
-        follows = range(len(arrivals)) if port.follows is None else port.follows
-        first = max((arrivals[i].at(kernel.inputs[i].needed) for i in follows), default=0.0)
-        first = max(first, start + kernel.work.first_output_fraction * compute)
-        end = max((arrivals[i].last for i in follows), default=0.0)
+        first, last = start + fraction * compute, start + compute
+        for index in range(len(arrivals)) if port.follows is None else port.follows:
+            read, arrival = kernel.inputs[index], arrivals[index]
+            left = max(0.0, fraction - read.read_at) if read.read_at else 0.0
+            first = max(first, arrival.at(read.needed) + left * compute)
+            last = max(last, arrival.last)
         words = transfer_cycles(design, port.link, port.bytes_per_jet)
-        out.append(_Flow(first, max(end, start + compute, first + words)))
+        out.append(_Flow(first, max(last, first + words)))
     transfer = max(
         transfer_cycles(design, port.link, port.bytes_per_jet)
         for port in (*kernel.inputs, *kernel.outputs)
