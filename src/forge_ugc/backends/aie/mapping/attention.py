@@ -61,7 +61,7 @@ def projection(state: State, index: int, operand: int) -> Projection:
         raise source.unsupported(index, f"its {name} are not made by a linear layer")
     x = few_streams(
         state, state.activation(source.register(maker, 0)), DENSE_STREAMS,
-        f"{source.layer(maker)}_concat",
+        source.layer(maker),
     )  # fmt: skip
     weight, bias = source.array(maker, 1), source.array(maker, 2)
     if weight is None:

@@ -67,7 +67,8 @@ def _share(
 def _words(net: Net, share: float) -> int:
     if share <= 0 or net.link is not Link.STREAM:
         return 0
-    words = math.ceil(share * net.bytes_per_jet / WORD_BYTES)
+    # Shares are sums of decimals: what is a whole number but for their rounding is one.
+    words = math.ceil(round(share * net.bytes_per_jet / WORD_BYTES, 6))
     return math.ceil(words / GRANULE_WORDS) * GRANULE_WORDS
 
 

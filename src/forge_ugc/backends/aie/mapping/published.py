@@ -48,7 +48,7 @@ def map_published(
         else:
             raise source.unsupported(index, "it has no kernel")
     for number, ref in enumerate(program.outputs):
-        result = one_stream(state, state.activation(ref), "the result")
+        result = one_stream(state, state.activation(ref), "output", "the result")
         name = "output" if len(program.outputs) == 1 else f"output_{number}"
         wiring.output(name, result.parts[0].source, result.rows, result.columns)
     return wiring.design()

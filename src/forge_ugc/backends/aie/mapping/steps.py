@@ -72,24 +72,30 @@ class State:
         self.places[result.reg] = Activation(rows=rows, columns=columns, parts=(part,))
 
 
-def few_streams(state: State, value: Activation, streams: int, label: str) -> Activation:
+def few_streams(state: State, value: Activation, streams: int, layer: str) -> Activation:
     """The activation on at most so many streams: neighbours are put side by side, in a tree."""
     parts = list(value.parts)
     while len(parts) > streams:
         joined = []
         for left in range(0, len(parts) - 1, 2):
-            joined.append(_joined(state, value.rows, parts[left], parts[left + 1], label))
+            joined.append(_joined(state, value.rows, parts[left], parts[left + 1], layer))
         parts = joined + parts[2 * len(joined) :]
     return Activation(rows=value.rows, columns=value.columns, parts=tuple(parts))
 
 
-def one_stream(state: State, value: Activation, what: str) -> Activation:
+def single(state: State, index: int, operand: int = 0) -> Activation:
+    """An operand of an instruction on one stream, its columns in any order."""
+    value = state.activation(state.source.register(index, operand))
+    return few_streams(state, value, 1, state.source.layer(index))
+
+
+def one_stream(state: State, value: Activation, layer: str, what: str) -> Activation:
     """The activation on one stream, its columns in their order.
 
     Raises:
         UnsupportedOperatorError: heads whose width is no multiple of 8 leave gaps in it.
     """
-    joined = few_streams(state, value, 1, "concat")
+    joined = few_streams(state, value, 1, layer)
     if joined.order != plain(value.columns):
         raise UnsupportedOperatorError(
             f"the aie target cannot use the heads of an attention as {what}",
@@ -100,10 +106,12 @@ def one_stream(state: State, value: Activation, what: str) -> Activation:
     return joined
 
 
-def _joined(state: State, rows: int, left: Part, right: Part, label: str) -> Part:
+def _joined(state: State, rows: int, left: Part, right: Part, layer: str) -> Part:
     kernel = Concat(
         rows=padded(rows), columns_a=len(left.columns), columns_b=len(right.columns)
-    ).instance(Label(name=state.wiring.names.unique(label), layer=label), state.wiring.device)
+    ).instance(
+        Label(name=state.wiring.names.unique(f"{layer}_concat"), layer=layer), state.wiring.device
+    )
     end = state.wiring.add(kernel, left.source, right.source)
     return Part(end, (*left.columns, *right.columns))
 
@@ -117,9 +125,7 @@ def map_linear(state: State, index: int) -> None:
     if of_heads and result not in source.program.outputs:
         return
     layer = source.layer(index)
-    x = few_streams(
-        state, state.activation(source.register(index, 0)), DENSE_STREAMS, f"{layer}_concat"
-    )
+    x = few_streams(state, state.activation(source.register(index, 0)), DENSE_STREAMS, layer)
     weight, bias = source.array(index, 1), source.array(index, 2)
     if weight is None:
         raise source.unsupported(index, "it has no weight")
@@ -137,9 +143,7 @@ def map_linear(state: State, index: int) -> None:
 def map_add(state: State, index: int) -> None:
     """A sum of two activations whose columns lie alike."""
     source = state.source
-    a, b = (
-        few_streams(state, state.activation(source.register(index, n)), 1, "concat") for n in (0, 1)
-    )
+    a, b = (single(state, index, operand) for operand in (0, 1))
     if a.order != b.order:
         raise source.unsupported(index, "the columns of its operands do not lie alike: heads of an "
                                  "attention whose width is no multiple of 8")  # fmt: skip
@@ -155,7 +159,7 @@ def map_add(state: State, index: int) -> None:
 
 def map_relu(state: State, index: int) -> None:
     """A ReLU on its own."""
-    x = few_streams(state, state.activation(state.source.register(index, 0)), 1, "concat")
+    x = single(state, index)
     kernel = Relu(rows=padded(x.rows), columns=len(x.order)).instance(
         state.label(index), state.wiring.device
     )
@@ -165,7 +169,7 @@ def map_relu(state: State, index: int) -> None:
 def map_pool(state: State, index: int) -> None:
     """A mean or maximum over rows."""
     source = state.source
-    x = few_streams(state, state.activation(source.register(index, 0)), 1, "concat")
+    x = single(state, index)
     kernel = Pool(
         real_rows=x.rows, columns=len(x.order), kind=source.attribute(index, "kind", "mean"),
         multiplier=source.attribute(index, "multiplier", 1),
@@ -177,7 +181,9 @@ def map_pool(state: State, index: int) -> None:
 def map_softmax(state: State, index: int) -> None:
     """A softmax over columns."""
     source = state.source
-    x = one_stream(state, state.activation(source.register(index, 0)), "scores of a softmax")
+    x = one_stream(
+        state, state.activation(source.register(index, 0)), source.layer(index), "a softmax's input"
+    )
     table = source.array(index, 1)
     kernel = Softmax(
         rows=padded(x.rows), columns=x.columns, method=source.attribute(index, "method", "table"),

@@ -42,7 +42,8 @@ inline void put_scores(Out& out, const int8* queries, const int8* keys, Fetch& n
     put_half(c.upper.template to_vector<int32>(0));
     put_half(c.lower.template to_vector<int32>(0));
   };
-  multiply_block<Tiles::depth, Tiles::keys, false>(queries, keys, next, no_start, finish);
+  multiply_block<Tiles::depth, Tiles::keys, false, Order::by_columns>(queries, keys, next, no_start,
+                                                                      finish);
 }
 
 // The weights of eight rows of scores, none for padding, to `out`. With a table, scores become
@@ -96,7 +97,8 @@ template <typename Config, typename Fetch, typename Out>
 inline void put_context(Out& out, const int8* block, const int8* values, Fetch& next) {
   using Tiles = HeadTiles<Config>;
   const auto multiply = [&](auto&& finish) {
-    multiply_block<Tiles::keys, Tiles::depth, false>(block, values, next, no_start, finish);
+    multiply_block<Tiles::keys, Tiles::depth, false, Order::by_rows>(block, values, next, no_start,
+                                                                     finish);
   };
   if constexpr (Config::softmax == Softmax::none) {
     multiply([&](unsigned, const TileProduct& c) {

@@ -33,9 +33,9 @@ inline void put_sums(Out& out, const TileProduct& c) {
   const HalfSums upper = c.upper.template to_vector<int32>(0);
   const HalfSums lower = c.lower.template to_vector<int32>(0);
   if constexpr (Config::transposed) {
-    static_assert(!Config::relu, "transposed results have no relu");
-    put_transposed(out, requantise<int16>(upper, Config::multiplier, Config::shift),
-                   requantise<int16>(lower, Config::multiplier, Config::shift));
+    put_transposed(
+        out, activate<Config::relu>(requantise<int16>(upper, Config::multiplier, Config::shift)),
+        activate<Config::relu>(requantise<int16>(lower, Config::multiplier, Config::shift)));
   } else {
     out.put(activate<Config::relu>(requantise(upper, Config::multiplier, Config::shift)));
     out.put(activate<Config::relu>(requantise(lower, Config::multiplier, Config::shift)));
@@ -57,7 +57,7 @@ template <typename Config, unsigned Depth, typename Rows, typename Out>
 inline void dense_blocks(Rows& rows, Out& out) {
   static_assert(Config::rows % tile_size == 0 && Config::outputs % tile_size == 0);
   for_each_block<Config::rows / tile_size>(rows, [&](const int8* block, auto& next) {
-    multiply_block<Depth, Config::outputs / tile_size, Config::has_bias>(
+    multiply_block<Depth, Config::outputs / tile_size, Config::has_bias, Order::by_columns>(
         block, Config::weights, next, bias_of<Config>,
         [&](unsigned, const TileProduct& c) { put_sums<Config>(out, c); });
   });

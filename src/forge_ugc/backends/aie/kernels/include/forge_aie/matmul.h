@@ -25,9 +25,13 @@ constexpr unsigned pieces_of_column(unsigned column, unsigned columns) {
   return tile_pieces * (column + 1) / columns - tile_pieces * column / columns;
 }
 
-// c (+)= block times one column of tiles. block: [depth][8][8], column: [depth][8][8].
-// The first product is peeled: without a start it overwrites the accumulators.
-template <unsigned DepthTiles, unsigned Pieces, bool HasStart, typename Fetch>
+// How the tiles of a right operand lie: [columns][depth], as weights and keys do, or, as values,
+// [depth][columns].
+enum class Order { by_columns, by_rows };
+
+// c (+)= block times one column of tiles. block: [depth][8][8], column: depth tiles that lie `Step`
+// bytes apart. The first product is peeled: without a start it overwrites the accumulators.
+template <unsigned DepthTiles, unsigned Step, unsigned Pieces, bool HasStart, typename Fetch>
 inline void multiply_column(const int8* block, const int8* column, TileProduct& c, Fetch& next) {
   {
     const auto weights = aie::load_v<tile_bytes>(column);
@@ -42,7 +46,7 @@ inline void multiply_column(const int8* block, const int8* column, TileProduct& 
   }
   for (unsigned k = 1; k < DepthTiles; ++k) chess_prepare_for_pipelining {
       block += tile_bytes;
-      column += tile_bytes;
+      column += Step;
       const auto weights = aie::load_v<tile_bytes>(column);
       c.upper.mac(aie::load_v<half_bytes>(block), weights);
       c.lower.mac(aie::load_v<half_bytes>(block + half_bytes), weights);
@@ -60,26 +64,28 @@ inline void unrolled(Body&& body) {
 }
 
 // One block times a whole matrix, a column of tiles after the other.
-//   matrix: [columns][depth][8][8]
+//   matrix: tiles in the given order, each [8][8]
 //   start(column): the TileProduct that a column's sums begin with, if HasStart
 //   finish(column, product): takes the sums of a column
-template <unsigned DepthTiles, unsigned Columns, bool HasStart, typename Fetch, typename Start,
-          typename Finish>
+template <unsigned DepthTiles, unsigned Columns, bool HasStart, Order Tiles, typename Fetch,
+          typename Start, typename Finish>
 inline void multiply_block(const int8* block, const int8* matrix, Fetch& next, Start&& start,
                            Finish&& finish) {
-  constexpr unsigned stride = DepthTiles * tile_bytes;
+  constexpr bool by_columns = Tiles == Order::by_columns;
+  constexpr unsigned stride = by_columns ? DepthTiles * tile_bytes : tile_bytes;
+  constexpr unsigned step = by_columns ? tile_bytes : Columns * tile_bytes;
   // The first columns fetch the next block, each its share; the others are a plain loop.
   constexpr unsigned fetching = Columns < tile_pieces ? Columns : tile_pieces;
   unrolled<fetching>([&](auto column) {
     constexpr unsigned pieces = pieces_of_column(column, Columns);
     TileProduct c = start(column);
-    multiply_column<DepthTiles, pieces, HasStart>(block, matrix + column * stride, c, next);
+    multiply_column<DepthTiles, step, pieces, HasStart>(block, matrix + column * stride, c, next);
     finish(column, c);
   });
   NoMoreBlocks nothing;
   for (unsigned column = fetching; column < Columns; ++column) {
     TileProduct c = start(column);
-    multiply_column<DepthTiles, 0, HasStart>(block, matrix + column * stride, c, nothing);
+    multiply_column<DepthTiles, step, 0, HasStart>(block, matrix + column * stride, c, nothing);
     finish(column, c);
   }
 }

@@ -21,10 +21,10 @@ inline aie::vector<int8, Lanes> requantise(const aie::vector<int32, Lanes>& sums
   return aie::mul(sums, factors).template to_vector<int8>(shift);
 }
 
-template <bool Relu>
-inline Half activate(const Half& y) {
+template <bool Relu, typename T>
+inline aie::vector<T, half_bytes> activate(const aie::vector<T, half_bytes>& y) {
   if constexpr (Relu) {
-    return aie::max(y, int8(0));
+    return aie::max(y, T(0));
   } else {
     return y;
   }

@@ -1,0 +1,1 @@
+"""The generator of Vitis projects: C++ of the graph and its kernels, parameters, PLIO files."""
