@@ -57,6 +57,35 @@ alignas(aie::vector_decl_align) const int8 embed_weights[2] = {
     )
 
 
+def test_a_kernel_that_is_put_together_from_functions():
+    made = kernel(
+        "row", template="sharded/rows", config={"Up.shift": 3, "rows": 8, "Up.relu": False},
+        arrays={"Up.weights": np.array([1], np.int8)}, body=("dense<Config::Up, 1>(a, b);",),
+    )  # fmt: skip
+    source = text_of(chain(made), "kernels/row.cc")
+    assert '#include "forge_aie/sharded/rows.h"' in source
+    assert source[source.index("struct") :] == (
+        """struct row_config {
+  struct Up {
+    static constexpr int shift = 3;
+    static constexpr bool relu = false;
+    static constexpr const int8* weights = row_Up_weights;
+  };
+  static constexpr unsigned rows = 8;
+};
+
+}  // namespace
+
+void row(input_stream<int8>* x, output_stream<int8>* y) {
+  using namespace forge_aie::sharded;
+  using Config = row_config;
+  forge_aie::set_modes();
+  dense<Config::Up, 1>(a, b);
+}
+"""
+    )
+
+
 def test_connections():
     nets = [
         net("x", "a", "b.1", fifo_words=(0, 64)),

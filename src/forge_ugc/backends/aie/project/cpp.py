@@ -6,9 +6,10 @@ from textwrap import wrap
 
 import numpy as np
 
-from forge_ugc.backends.aie.design import Array, ConfigValue, Link, Port
+from forge_ugc.backends.aie.design import Array, ConfigValue, KernelInstance, Link, Port
 
 WIDTH = 96
+_HEADERS = {"scores": "attention", "context": "attention"}
 _SCALARS = {np.dtype(np.int8): "int8", np.dtype(np.int16): "int16", np.dtype(np.int32): "int32"}
 
 
@@ -22,11 +23,39 @@ def member(name: str, value: ConfigValue) -> str:
         return f"bool {name} = {str(value).lower()}"
     if isinstance(value, str):
         return f"{value.rpartition('::')[0]} {name} = {value}"
+    if name == "numerator":
+        return f"int32 {name} = {value}"
     if "multiplier" in name:
         return f"{'int16' if value < 1 << 15 else 'int32'} {name} = {value}"
     if "shift" in name:
         return f"int {name} = {value}"
     return f"unsigned {name} = {value}"
+
+
+def members(kernel: KernelInstance) -> dict[str, list[str]]:
+    """Declarations of a Config's members, by the struct inside of it that they are in.
+
+    Those of the Config itself are under "". Field `Query.shift` is member `shift` of `Query`.
+    """
+    found: dict[str, list[str]] = {}
+    for field, value in kernel.config.items():
+        struct, _, name = field.rpartition(".")
+        found.setdefault(struct, []).append(member(name, value))
+    for field, array in kernel.arrays.items():
+        struct, _, name = field.rpartition(".")
+        text = f"const {scalar(array)}* {name} = {array_name(field, kernel)}"
+        found.setdefault(struct, []).append(text)
+    return found
+
+
+def array_name(field: str, kernel: KernelInstance) -> str:
+    """The name of a parameter array of a kernel."""
+    return f"{kernel.name}_{field.replace('.', '_')}"
+
+
+def header(kernel: KernelInstance) -> str:
+    """The header of the kernel library that has a kernel's template."""
+    return f"forge_aie/{_HEADERS.get(kernel.template, kernel.template)}.h"
 
 
 def scalar(array: Array) -> str:

@@ -25,8 +25,8 @@ def write_project(design: Design, folder: Path) -> Path:
     """
     for name, text in project_files(design).items():
         _write(folder / name, text)
-    for header in sorted((INCLUDE / "forge_aie").glob("*.h")):
-        _write(folder / "include" / "forge_aie" / header.name, header.read_text(encoding="utf-8"))
+    for header in sorted(INCLUDE.rglob("*.h")):
+        _write(folder / "include" / header.relative_to(INCLUDE), header.read_text(encoding="utf-8"))
     stale = {f"{kernel.name}.cc" for kernel in design.kernels}
     for file in (folder / "kernels").glob("*.cc"):
         if file.name not in stale:
@@ -63,7 +63,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True, autoescape=False,
     )  # fmt: skip
     environment.filters.update(
-        member=cpp.member, scalar=cpp.scalar, numbers=cpp.numbers, comment=_comment,
+        members=cpp.members, scalar=cpp.scalar, numbers=cpp.numbers, comment=_comment,
+        header=cpp.header, array_name=cpp.array_name,
         arguments=_arguments, parameters=_parameters,
     )  # fmt: skip
     return environment
