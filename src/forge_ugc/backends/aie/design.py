@@ -105,6 +105,8 @@ class KernelInstance:
         comment: what it does, with shapes and scales; written into the generated source.
         body: statements of the generated function, for a kernel that is put together from several
             functions of the library; empty for one that is a single template.
+        function: name of the C++ function; kernels with one function have equal contents. Empty
+            for a function of its own, with the kernel's name.
     """
 
     name: str
@@ -120,6 +122,12 @@ class KernelInstance:
     work: Work
     comment: str = ""
     body: tuple[str, ...] = ()
+    function: str = ""
+
+    @property
+    def callee(self) -> str:
+        """Name of the C++ function."""
+        return self.function or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,17 @@ from forge_ugc.backends.aie.checks import check_design
 from forge_ugc.backends.aie.design import Design
 from forge_ugc.backends.aie.device import AieDevice
 from forge_ugc.backends.aie.mapping.published import map_published
+from forge_ugc.backends.aie.mapping.sharded import fewest_shards, map_sharded
+from forge_ugc.backends.aie.memory import assign
 from forge_ugc.backends.aie.placement import place
 from forge_ugc.backends.aie.project.generate import write_project
 from forge_ugc.errors import OptionError
 from forge_ugc.npuir.program import Program
 
 Mapper = Callable[[Program, Mapping[str, torch.Tensor], AieDevice], Design]
-MAPPINGS: Mapping[str, Mapper] = MappingProxyType({"published": map_published})
+MAPPINGS: Mapping[str, Mapper] = MappingProxyType(
+    {"published": map_published, "sharded": fewest_shards}
+)
 
 
 def map_program(
@@ -28,20 +32,34 @@ def map_program(
 
     Args:
         program: int8 operators over one jet; tensors: its constants by name.
-        mapping: a name of `MAPPINGS`.
+        mapping: a name of `MAPPINGS`, or `sharded:20` for a number of shards.
 
     Raises:
         OptionError: there is no such mapping.
         UnsupportedOperatorError: it has no kernel for an instruction.
         ResourceError: the design needs more than the device has; names layer, limit and remedy.
     """
-    if mapping not in MAPPINGS:
+    name, _, shards = mapping.partition(":")
+    if name not in MAPPINGS or (shards and (name != "sharded" or not shards.isdecimal())):
         raise OptionError(
-            f"no mapping is called {mapping!r}", fix=f"one of {', '.join(sorted(MAPPINGS))}"
+            f"no mapping is called {mapping!r}",
+            fix=f"one of {', '.join(sorted(MAPPINGS))}, sharded:N",
         )
-    design = MAPPINGS[mapping](program, tensors, device)
+    if shards:
+        return fitted(map_sharded(program, tensors, device, shards=int(shards)))
+    return fitted(MAPPINGS[name](program, tensors, device))
+
+
+def fitted(design: Design) -> Design:
+    """The design, checked, with a tile for each kernel and room for each buffer.
+
+    Raises:
+        ResourceError: it needs more than the device has.
+    """
     check_design(design)
-    return place(design)
+    placed = place(design)
+    assign(placed)
+    return placed
 
 
 def build(

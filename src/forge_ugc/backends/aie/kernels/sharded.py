@@ -140,7 +140,7 @@ def attention_kernel(
         work=work,
         comment=f"Head {head} of {attention.layer} for {rows} rows: query projection "
                 f"{features} -> {size}, {keys} keys, output projection {size} -> {outputs}.",
-        body=_attention_body(head, parts),
+        body=_attention_body(head, parts), function=f"{name.rpartition('_')[0]}_r{rows}",
     )  # fmt: skip
 
 
@@ -242,4 +242,5 @@ def keys_values_kernel(name: str, attention: Attention, head: int, *, keys: int)
                   program_bytes=5000),
         comment=f"Keys and values of head {head} of {attention.layer} for {keys} rows: "
                 f"{features} -> {size} each.", body=("keys_values<Config>(rows, out);",),
+        function=name.rpartition("_")[0],
     )  # fmt: skip

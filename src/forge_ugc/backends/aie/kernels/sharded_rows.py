@@ -170,6 +170,7 @@ class _Builder:
             work=Work(loops=tuple(self._loops), first_output_fraction=own,
                       program_bytes=1500 + 800 * len(self._loops)),
             comment=f"{self._place.rows} rows of {', '.join(layers)}.", body=tuple(self._lines),
+            function=f"{name.rpartition('_')[0]}_r{self._place.rows}_after{self._place.before}",
         )  # fmt: skip
 
     def _own_share(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from forge_ugc.backends.aie.checks import check_design
 from forge_ugc.backends.aie.design import Design, End, KernelInstance, Link, Net, Plio
 from forge_ugc.backends.aie.device import AieDevice
 from forge_ugc.backends.aie.kernels.sharded import (
@@ -17,11 +18,13 @@ from forge_ugc.backends.aie.kernels.sharded import (
 )
 from forge_ugc.backends.aie.kernels.sharded_rows import RowPlace, row_kernel
 from forge_ugc.backends.aie.mapping.stages import Attention, Linear, Stage, StageReader
-from forge_ugc.errors import OptionError, UnsupportedOperatorError
+from forge_ugc.errors import OptionError, ResourceError, UnsupportedOperatorError
 from forge_ugc.npuir.program import Program
 
 PLIO_BITS = 128
 MOST_SHARD_ROWS = 64
+CHAINS = 2
+"""A tile's DMA fills two buffers from streams: keys and values come from as many chains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,28 @@ def map_sharded(
     return plan.design(shards)
 
 
+def fewest_shards(
+    program: Program, tensors: Mapping[str, torch.Tensor], device: AieDevice
+) -> Design:
+    """`map_sharded` with the fewest shards whose kernels fit their tiles.
+
+    Raises:
+        UnsupportedOperatorError: as `map_sharded`.
+        ResourceError: not even the smallest shards fit.
+    """
+    groups = StageReader(program, tensors).rows // CHAINS // TILE_ROWS
+    most = CHAINS * max(groups, 1)
+    least = min(most, CHAINS * -(-groups * TILE_ROWS // MOST_SHARD_ROWS))
+    for shards in range(max(least, CHAINS), most, CHAINS):
+        design = map_sharded(program, tensors, device, shards=shards)
+        try:
+            check_design(design)
+        except ResourceError:
+            continue
+        return design
+    return map_sharded(program, tensors, device, shards=most)
+
+
 def _check_sizes(reader: StageReader, model: str) -> None:
     def check(layer: str, what: str, size: int, multiple: int) -> None:
         if size % multiple:
@@ -82,7 +107,7 @@ def _check_sizes(reader: StageReader, model: str) -> None:
                 fix=f"pad to {-(-size // multiple) * multiple}, or mapping='published'",
             )
 
-    check("the input", "rows", reader.rows, 2 * TILE_FEATURES)
+    check("the input", "rows", reader.rows, CHAINS * TILE_FEATURES)
     check("the input", "features", reader.features, TILE_FEATURES)
     for stage in reader.stages:
         for step in stage.steps:
@@ -103,7 +128,7 @@ def _check_sizes(reader: StageReader, model: str) -> None:
 
 
 def _cut(model: str, rows: int, shards: int) -> list[Shard]:
-    parts = 2
+    parts = CHAINS
     groups = rows // parts // TILE_ROWS
     each = shards // parts
     if (

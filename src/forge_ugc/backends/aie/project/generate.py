@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from forge_ugc.backends.aie.design import Design, KernelInstance, Link, Net
+from forge_ugc.backends.aie.design import Design, End, KernelInstance, Link
 from forge_ugc.backends.aie.kernels.layout import INCLUDE
 from forge_ugc.backends.aie.project import cpp
+from forge_ugc.errors import InternalError
 
 COMMENT_WIDTH = 96
+# A stream that ends in a buffer is written into the tile's memory by its DMA.
+_KINDS = {Link.STREAM: "<adf::stream>", Link.CASCADE: "<adf::cascade>", Link.BUFFER: "<>"}
 
 
 def write_project(design: Design, folder: Path) -> Path:
@@ -27,17 +32,21 @@ def write_project(design: Design, folder: Path) -> Path:
         _write(folder / name, text)
     for header in sorted(INCLUDE.rglob("*.h")):
         _write(folder / "include" / header.relative_to(INCLUDE), header.read_text(encoding="utf-8"))
-    stale = {f"{kernel.name}.cc" for kernel in design.kernels}
+    current = {f"{kernel.callee}.cc" for kernel in design.kernels}
     for file in (folder / "kernels").glob("*.cc"):
-        if file.name not in stale:
+        if file.name not in current:
             file.unlink()
     (folder / "data").mkdir(exist_ok=True)
     return folder / "graph.cpp"
 
 
 def project_files(design: Design) -> dict[str, str]:
-    """Every generated file by its path in the project."""
-    environment = _environment()
+    """Every generated file by its path in the project.
+
+    Raises:
+        InternalError: kernels that are said to share a function differ.
+    """
+    environment, functions = _environment(), _functions(design)
 
     def render(template: str, **values: object) -> str:
         return environment.get_template(template).render(design=design, **values)
@@ -45,15 +54,32 @@ def project_files(design: Design) -> dict[str, str]:
     files = {
         "graph.h": render("graph.h.j2", nets=_nets(design)),
         "graph.cpp": render("graph.cpp.j2"),
-        "kernels.h": render("kernels.h.j2"),
+        "kernels.h": render("kernels.h.j2", functions=functions),
         "Makefile": render("Makefile.j2"),
         "README.md": render("README.md.j2", layers=_layers(design)),
     }
-    for kernel in design.kernels:
+    for kernel in functions:
         files[f"kernels/{kernel.name}.cc"] = render("kernel.cc.j2", kernel=kernel)
         if kernel.arrays:
             files[f"parameters/{kernel.name}.h"] = render("parameters.h.j2", kernel=kernel)
     return files
+
+
+def _functions(design: Design) -> list[KernelInstance]:
+    """One kernel for each function, under the function's name."""
+    found: dict[str, KernelInstance] = {}
+    for kernel in design.kernels:
+        first = found.setdefault(kernel.callee, replace(kernel, name=kernel.callee))
+        alike = (
+            first.config == kernel.config
+            and first.body == kernel.body
+            and _parameters(first) == _parameters(kernel)
+            and first.arrays.keys() == kernel.arrays.keys()
+            and all(np.array_equal(first.arrays[n], kernel.arrays[n]) for n in first.arrays)
+        )
+        if not alike:
+            raise InternalError(f"kernel {kernel.name} is not the function {kernel.callee}")
+    return list(found.values())
 
 
 def _environment() -> Environment:
@@ -102,6 +128,12 @@ def _layers(design: Design) -> Mapping[str, list[KernelInstance]]:
 def _nets(design: Design) -> list[str]:
     """The statements that connect the graph, one an item."""
     plios = {plio.name for plio in design.plios}
+    buffers = {
+        End(kernel.name, index)
+        for kernel in design.kernels
+        for index, port in enumerate(kernel.inputs)
+        if port.link is Link.BUFFER
+    }
     lines: list[str] = []
 
     def end(node: str, port: int, way: str) -> str:
@@ -111,8 +143,9 @@ def _nets(design: Design) -> list[str]:
         for sink, words in net.fifos():
             source = end(net.source.node, net.source.port, "out")
             target = end(sink.node, sink.port, "in")
-            lines += _connection(net, source, target, words, f"{net.source.node}_to_{sink.node}")
-            if net.link is Link.BUFFER:
+            kind = _KINDS[Link.BUFFER if sink in buffers else net.link]
+            lines += _connection(kind, source, target, words, f"{net.source.node}_to_{sink.node}")
+            if sink in buffers:
                 lines.append(f"adf::dimensions({target}) = {{{net.bytes_per_jet}}};")
         if net.link is Link.BUFFER:
             source = end(net.source.node, net.source.port, "out")
@@ -120,12 +153,11 @@ def _nets(design: Design) -> list[str]:
     return lines
 
 
-def _connection(net: Net, source: str, target: str, words: int, name: str) -> list[str]:
-    kind = {Link.STREAM: "<adf::stream>", Link.CASCADE: "<adf::cascade>", Link.BUFFER: "<>"}
+def _connection(kind: str, source: str, target: str, words: int, name: str) -> list[str]:
     if not words:
-        return [f"adf::connect{kind[net.link]}({source}, {target});"]
+        return [f"adf::connect{kind}({source}, {target});"]
     return [
-        f"adf::connect{kind[net.link]} {name}({source}, {target});",
+        f"adf::connect{kind} {name}({source}, {target});",
         f"adf::fifo_depth({name}) = {words};",
     ]
 

@@ -19,14 +19,26 @@ _LAST = "TLAST"
 
 
 def port_bytes(matrix: I8, plio: Plio) -> I8:
-    """One matrix i8[R, C] in a port's order: padded with zeros to `plio.shape`, cut into tiles."""
-    return tile_matrix(pad(matrix, *plio.shape), plio.tile_rows, plio.tile_columns)
+    """A port's share of a matrix i8[R, C] in the port's order.
+
+    Rows from `plio.first_row` on, padded with zeros to `plio.shape`, cut into tiles.
+    """
+    share = matrix[plio.first_row : plio.first_row + plio.shape[0]]
+    tiles = tile_matrix(pad(share, *plio.shape), plio.tile_rows, plio.tile_columns)
+    return _turned(tiles, plio.tile_rows, plio.tile_columns) if plio.transposed else tiles
 
 
 def port_matrix(flat: I8, plio: Plio, shape: tuple[int, int]) -> I8:
-    """The inverse: the matrix i8[R, C] = `shape` of one iteration, padding dropped."""
+    """The inverse: the rows that the port has of a matrix of `shape`, padding dropped."""
+    if plio.transposed:
+        flat = _turned(flat, plio.tile_columns, plio.tile_rows)
     whole = untile_matrix(flat, plio.shape, plio.tile_rows, plio.tile_columns)
-    return np.ascontiguousarray(whole[: shape[0], : shape[1]])
+    return np.ascontiguousarray(whole[: shape[0] - plio.first_row, : shape[1]])
+
+
+def _turned(flat: I8, rows: int, columns: int) -> I8:
+    """Every tile of rows x columns transposed."""
+    return np.ascontiguousarray(flat.reshape(-1, rows, columns).transpose(0, 2, 1)).reshape(-1)
 
 
 def plio_text(values: npt.NDArray[np.int8], bits: int) -> str:
@@ -46,7 +58,7 @@ def write_inputs(path: Path, matrices: Sequence[I8], plio: Plio) -> None:
 
 
 def read_outputs(path: Path, plio: Plio, shape: tuple[int, int]) -> I8:
-    """The matrices that a port wrote: i8[jets, R, C], (R, C) = `shape`.
+    """The rows that a port wrote of every matrix of `shape`: i8[jets, R, C].
 
     Time stamps and TLAST of AMD's simulators are dropped.
 
