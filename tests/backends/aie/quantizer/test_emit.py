@@ -23,7 +23,7 @@ SIZES = {"rows": 3, "columns": 4}
 
 
 def emitted(node, step=1.0):
-    """Opcodes, attributes and layers of the operators of a node, all of whose steps are 1 unless given."""
+    """Opcodes, attributes and layers of the operators of a node; steps are 1 unless given."""
     ranges = Ranges(
         steps=dict.fromkeys((id(n) for n in ordered([node])), step),
         score_steps={id(n): (0.5, 0.25) for n in ordered([node]) if isinstance(n, Attention)},
