@@ -1,7 +1,10 @@
-// Words of AMD's compiler that mean nothing to g++: pragmas of loops and of storage.
+// Words of AMD's compiler: pragmas of loops, of which pipelining counts in the account, and of
+// storage.
 #pragma once
 
-#define chess_prepare_for_pipelining
+#include "aiesim/tile.h"
+
+#define chess_prepare_for_pipelining AIESIM_PIPELINED_LOOP
 #define chess_flatten_loop
 #define chess_no_hw_loop
 #define chess_unroll_loop_preamble
@@ -28,7 +31,7 @@
 #define chess_memory_fence(...) static_cast<void>(0)
 #define chess_report(...) static_cast<void>(0)
 #define chess_cycle_count() (0)
-#define AIE_PREPARE_FOR_PIPELINING
+#define AIE_PREPARE_FOR_PIPELINING AIESIM_PIPELINED_LOOP
 #define AIE_LOOP_RANGE(...)
 #define AIE_LOOP_UNROLL(...)
 #define AIE_LOOP_UNROLL_FULL

@@ -18,13 +18,20 @@ struct Costs {
   // An element of a vector by a run-time index.
   double element_get = 14;
   double element_set = 27;
+  // Scalar code around an element that is read to be computed with.
+  double element_arithmetic = 14;
   double scalar_divide = 80;
   double scalar_sqrt = 100;
   // Lane reductions take one vector instruction for each halving.
   double reduce_step = 2;
+  double srs = 1;  // shift-round-saturate of 8 wide or 16 narrow lanes
+  double ups = 1;  // its opposite
   // Loops.
   double loop_prologue = 20;
   double pipeline_efficiency = 0.85;
+  // From the last multiplication of a chain to its result in a vector register, where nothing hides
+  // it.
+  double chain_latency = 8;
 
   // Calls f(name, member) for every figure.
   template <class F>
@@ -36,11 +43,15 @@ struct Costs {
     f("move", move);
     f("element_get", element_get);
     f("element_set", element_set);
+    f("element_arithmetic", element_arithmetic);
     f("scalar_divide", scalar_divide);
     f("scalar_sqrt", scalar_sqrt);
     f("reduce_step", reduce_step);
+    f("srs", srs);
+    f("ups", ups);
     f("loop_prologue", loop_prologue);
     f("pipeline_efficiency", pipeline_efficiency);
+    f("chain_latency", chain_latency);
   }
 
   // Sets a figure by name; false if there is none of that name.
