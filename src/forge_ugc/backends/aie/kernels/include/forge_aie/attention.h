@@ -24,94 +24,130 @@ enum class Softmax { none, table, polynomial };
 // of `context`:
 //   multiplier, shift          of the results; with softmax the multiplier has up to 31 bits, and
 //                              is divided by the sum of each row's weights
-template <typename Config>
-struct HeadTiles {
-  static constexpr unsigned depth = Config::depth / tile_size;
-  static constexpr unsigned keys = Config::keys / tile_size;
+//
+// As for dense layers, heads of one shape share their code where they are built together.
+template <unsigned Rows, unsigned Keys, unsigned RealKeys, unsigned Depth, Softmax Kind>
+struct HeadShape {
+  static constexpr unsigned blocks = Rows / tile_size;
+  static constexpr unsigned keys = Keys / tile_size;
+  static constexpr unsigned real_keys = RealKeys;
+  static constexpr unsigned depth = Depth / tile_size;
+  static constexpr Softmax softmax = Kind;
 };
 
+struct HeadValues {
+  int32 multiplier;
+  int shift;
+  int16 exp_multiplier = 1;
+  int exp_shift = 0;
+  const int8* exp_table = nullptr;
+};
+
+template <typename Config>
+constexpr HeadValues head_values() {
+  HeadValues values{Config::multiplier, Config::shift};
+  if constexpr (Config::softmax == Softmax::polynomial) {
+    values.exp_multiplier = Config::exp_multiplier;
+    values.exp_shift = Config::exp_shift;
+  } else if constexpr (Config::softmax == Softmax::table) {
+    values.exp_table = Config::exp_table;
+  }
+  return values;
+}
+
 // The scores of eight queries, padding set to `padding`, to `out`.
-template <typename Config, typename Fetch, typename Out>
-inline void put_scores(Out& out, const int8* queries, const int8* keys, Fetch& next, int8 padding) {
-  using Tiles = HeadTiles<Config>;
+template <typename Head, typename Fetch, typename Out>
+inline void put_scores(Out& out, const int8* queries, const int8* keys, Fetch& next,
+                       const HeadValues& p, int8 padding) {
   const auto finish = [&](unsigned column, const TileProduct& c) {
     const auto put_half = [&](const HalfSums& sums) {
-      const Half s = requantise(sums, Config::multiplier, Config::shift);
-      out.put(pad<Config::real_keys>(s, column, padding));
+      const Half s = requantise(sums, static_cast<int16>(p.multiplier), p.shift);
+      out.put(pad<Head::real_keys>(s, column, padding));
     };
     put_half(c.upper.template to_vector<int32>(0));
     put_half(c.lower.template to_vector<int32>(0));
   };
-  multiply_block<Tiles::depth, Tiles::keys, false, Order::by_columns>(queries, keys, next, no_start,
-                                                                      finish);
+  multiply_block<Head::depth, Head::keys, false, Order::by_columns>(queries, keys, next, no_start,
+                                                                    finish);
 }
 
 // The weights of eight rows of scores, none for padding, to `out`. With a table, scores become
 // weights in place before they go out.
-template <typename Config, typename Out>
-inline void put_weights(Out& out, int8* scores) {
-  constexpr unsigned tiles = HeadTiles<Config>::keys;
-  if constexpr (Config::softmax == Softmax::polynomial) {
-    const auto maxima = row_maxima<tiles>(scores);
+template <typename Head, typename Out>
+inline void put_weights(Out& out, int8* scores, const HeadValues& p) {
+  if constexpr (Head::softmax == Softmax::polynomial) {
+    const auto maxima = row_maxima<Head::keys>(scores);
     const auto weights = [&](const int8* half, const Wide& maximum) {
-      return exponential<int8, 7>(distances(half, maximum), Config::exp_multiplier,
-                                  Config::exp_shift);
+      return exponential<int8, 7>(distances(half, maximum), p.exp_multiplier, p.exp_shift);
     };
-    for (unsigned i = 0; i < tiles; ++i) chess_prepare_for_pipelining {
+    for (unsigned i = 0; i < Head::keys; ++i) chess_prepare_for_pipelining {
         const int8* tile = scores + i * tile_bytes;
-        out.put(pad<Config::real_keys>(weights(tile, maxima.upper), i, int8(0)));
-        out.put(pad<Config::real_keys>(weights(tile + half_bytes, maxima.lower), i, int8(0)));
+        out.put(pad<Head::real_keys>(weights(tile, maxima.upper), i, int8(0)));
+        out.put(pad<Head::real_keys>(weights(tile + half_bytes, maxima.lower), i, int8(0)));
       }
   } else {
-    look_up<tiles>(scores, scores, Config::exp_table);
-    for (unsigned i = 0; i < tiles; ++i) {
+    look_up<Head::keys>(scores, scores, p.exp_table);
+    for (unsigned i = 0; i < Head::keys; ++i) {
       const int8* tile = scores + i * tile_bytes;
-      out.put(pad<Config::real_keys>(aie::load_v<half_bytes>(tile), i, int8(0)));
-      out.put(pad<Config::real_keys>(aie::load_v<half_bytes>(tile + half_bytes), i, int8(0)));
+      out.put(pad<Head::real_keys>(Half(aie::load_v<half_bytes>(tile)), i, int8(0)));
+      out.put(pad<Head::real_keys>(Half(aie::load_v<half_bytes>(tile + half_bytes)), i, int8(0)));
     }
   }
+}
+
+template <typename Head, typename Rows, typename Out>
+void score_blocks(Rows& rows, const int8* keys, Out& out, const HeadValues& p) {
+  for_each_block<Head::blocks>(rows, [&](const int8* block, auto& next) {
+    if constexpr (Head::softmax == Softmax::none) {
+      put_scores<Head>(out, block, keys, next, p, 0);
+    } else {
+      alignas(aie::vector_decl_align) int8 memory[Head::keys * tile_bytes];
+      MemoryWriter local(memory);
+      put_scores<Head>(local, block, keys, next, p, -128);
+      put_weights<Head>(out, memory, p);
+    }
+  });
 }
 
 // s = requantise(q @ k.T), or the weights of each row of s.
 template <typename Config, typename Queries, typename Keys, typename Out>
 void scores(Queries& q, Keys& k, Out& s) {
   set_modes();
-  using Tiles = HeadTiles<Config>;
-  const Matrix<Keys, Tiles::depth * Tiles::keys> keys(k);
-  Blocks<Queries, Tiles::depth> rows(q);
+  using Head =
+      HeadShape<Config::rows, Config::keys, Config::real_keys, Config::depth, Config::softmax>;
+  const Matrix<Keys, Head::depth * Head::keys> keys(k);
+  Blocks<Queries, Head::depth> rows(q);
   Writer<Out> out(s);
-  for_each_block<Config::rows / tile_size>(rows, [&](const int8* block, auto& next) {
-    if constexpr (Config::softmax == Softmax::none) {
-      put_scores<Config>(out, block, keys.data(), next, 0);
-    } else {
-      alignas(aie::vector_decl_align) int8 memory[Tiles::keys * tile_bytes];
-      MemoryWriter local(memory);
-      put_scores<Config>(local, block, keys.data(), next, -128);
-      put_weights<Config>(out, memory);
-    }
-  });
+  score_blocks<Head>(rows, keys.data(), out, head_values<Config>());
 }
 
 // The context of eight rows of scores or weights, to `out`.
-template <typename Config, typename Fetch, typename Out>
-inline void put_context(Out& out, const int8* block, const int8* values, Fetch& next) {
-  using Tiles = HeadTiles<Config>;
+template <typename Head, typename Fetch, typename Out>
+inline void put_context(Out& out, const int8* block, const int8* values, Fetch& next,
+                        const HeadValues& p) {
   const auto multiply = [&](auto&& finish) {
-    multiply_block<Tiles::keys, Tiles::depth, false, Order::by_rows>(block, values, next, no_start,
-                                                                     finish);
+    multiply_block<Head::keys, Head::depth, false, Order::by_rows>(block, values, next, no_start,
+                                                                   finish);
   };
-  if constexpr (Config::softmax == Softmax::none) {
+  if constexpr (Head::softmax == Softmax::none) {
+    const int16 multiplier = static_cast<int16>(p.multiplier);
     multiply([&](unsigned, const TileProduct& c) {
-      out.put(requantise(c.upper.template to_vector<int32>(0), Config::multiplier, Config::shift));
-      out.put(requantise(c.lower.template to_vector<int32>(0), Config::multiplier, Config::shift));
+      out.put(requantise(c.upper.template to_vector<int32>(0), multiplier, p.shift));
+      out.put(requantise(c.lower.template to_vector<int32>(0), multiplier, p.shift));
     });
   } else {
-    const auto factors = row_reciprocals<Tiles::keys>(block, Config::multiplier);
+    const auto factors = row_reciprocals<Head::keys>(block, p.multiplier);
     multiply([&](unsigned, const TileProduct& c) {
-      out.put(requantise(c.upper.template to_vector<int32>(0), factors.upper, Config::shift));
-      out.put(requantise(c.lower.template to_vector<int32>(0), factors.lower, Config::shift));
+      out.put(requantise(c.upper.template to_vector<int32>(0), factors.upper, p.shift));
+      out.put(requantise(c.lower.template to_vector<int32>(0), factors.lower, p.shift));
     });
   }
+}
+
+template <typename Head, typename Rows, typename Out>
+void context_blocks(Rows& rows, const int8* values, Out& out, const HeadValues& p) {
+  for_each_block<Head::blocks>(
+      rows, [&](const int8* block, auto& next) { put_context<Head>(out, block, values, next, p); });
 }
 
 // y = requantise(s @ v); with softmax the multiplier of each row is divided by its weights' sum.
@@ -119,13 +155,11 @@ inline void put_context(Out& out, const int8* block, const int8* values, Fetch& 
 template <typename Config, typename Scores, typename Values, typename Out>
 void context(Scores& s, Values& v, Out& y) {
   set_modes();
-  using Tiles = HeadTiles<Config>;
-  const Matrix<Values, Tiles::depth * Tiles::keys> values(v);
-  Blocks<Scores, Tiles::keys> rows(s);
+  using Head = HeadShape<Config::rows, Config::keys, Config::keys, Config::depth, Config::softmax>;
+  const Matrix<Values, Head::depth * Head::keys> values(v);
+  Blocks<Scores, Head::keys> rows(s);
   Writer<Out> out(y);
-  for_each_block<Config::rows / tile_size>(rows, [&](const int8* block, auto& next) {
-    put_context<Config>(out, block, values.data(), next);
-  });
+  context_blocks<Head>(rows, values.data(), out, {Config::multiplier, Config::shift});
 }
 
 }  // namespace forge_aie

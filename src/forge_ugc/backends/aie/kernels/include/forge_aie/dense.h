@@ -12,6 +12,8 @@
 #include "forge_aie/matmul.h"
 #include "forge_aie/requantise.h"
 
+#include <type_traits>
+
 namespace forge_aie {
 
 // Two halves of a tile, row-major, to the same tile column-major. Interleaving the elements of the
@@ -28,38 +30,71 @@ inline void put_transposed(Out& out, aie::vector<int16, 32> upper, aie::vector<i
   out.put(narrow(lower));
 }
 
-template <typename Config, typename Out>
-inline void put_sums(Out& out, const TileProduct& c) {
-  const HalfSums upper = c.upper.template to_vector<int32>(0);
-  const HalfSums lower = c.lower.template to_vector<int32>(0);
-  if constexpr (Config::transposed) {
-    put_transposed(
-        out, activate<Config::relu>(requantise<int16>(upper, Config::multiplier, Config::shift)),
-        activate<Config::relu>(requantise<int16>(lower, Config::multiplier, Config::shift)));
+// What the code of a layer depends on, and what it only reads. Layers of one shape share their code
+// where they are built together, as for simulation; alone on a tile all of it is constant.
+template <unsigned Rows, unsigned Outputs, bool Relu, bool Transposed, bool HasBias>
+struct DenseShape {
+  static_assert(Rows % tile_size == 0 && Outputs % tile_size == 0);
+  static constexpr unsigned blocks = Rows / tile_size;
+  static constexpr unsigned columns = Outputs / tile_size;
+  static constexpr bool relu = Relu;
+  static constexpr bool transposed = Transposed;
+  static constexpr bool has_bias = HasBias;
+};
+
+template <typename Config>
+using DenseShapeOf =
+    DenseShape<Config::rows, Config::outputs, Config::relu, Config::transposed, Config::has_bias>;
+
+struct DenseValues {
+  const int8* weights;
+  const int32* bias;
+  int16 multiplier;
+  int shift;
+};
+
+template <typename Config>
+constexpr DenseValues dense_values() {
+  if constexpr (Config::has_bias) {
+    return {Config::weights, Config::bias, Config::multiplier, Config::shift};
   } else {
-    out.put(activate<Config::relu>(requantise(upper, Config::multiplier, Config::shift)));
-    out.put(activate<Config::relu>(requantise(lower, Config::multiplier, Config::shift)));
+    return {Config::weights, nullptr, Config::multiplier, Config::shift};
+  }
+}
+
+template <typename Shape, typename Out>
+inline void put_sums(Out& out, const TileProduct& c, const DenseValues& p) {
+  using Wider = std::conditional_t<Shape::transposed, int16, int8>;
+  const auto finish = [&](const HalfSums& sums) {
+    return activate<Shape::relu>(requantise<Wider>(sums, p.multiplier, p.shift));
+  };
+  const auto upper = finish(c.upper.template to_vector<int32>(0));
+  const auto lower = finish(c.lower.template to_vector<int32>(0));
+  if constexpr (Shape::transposed) {
+    put_transposed(out, upper, lower);
+  } else {
+    out.put(upper);
+    out.put(lower);
   }
 }
 
 // The bias goes into the accumulators before the first product: nothing is added afterwards.
-template <typename Config>
-inline TileProduct bias_of(unsigned column) {
-  if constexpr (Config::has_bias) {
-    const HalfSums bias = aie::load_v<half_bytes>(Config::bias + column * half_bytes);
-    return {Product(bias, 0), Product(bias, 0)};
+template <typename Shape>
+inline TileProduct bias_of(unsigned column, const int32* bias) {
+  if constexpr (Shape::has_bias) {
+    const HalfSums row = aie::load_v<half_bytes>(bias + column * half_bytes);
+    return {Product(row, 0), Product(row, 0)};
   } else {
     return no_start(column);
   }
 }
 
-template <typename Config, unsigned Depth, typename Rows, typename Out>
-inline void dense_blocks(Rows& rows, Out& out) {
-  static_assert(Config::rows % tile_size == 0 && Config::outputs % tile_size == 0);
-  for_each_block<Config::rows / tile_size>(rows, [&](const int8* block, auto& next) {
-    multiply_block<Depth, Config::outputs / tile_size, Config::has_bias, Order::by_columns>(
-        block, Config::weights, next, bias_of<Config>,
-        [&](unsigned, const TileProduct& c) { put_sums<Config>(out, c); });
+template <typename Shape, unsigned Depth, typename Rows, typename Out>
+void dense_blocks(Rows& rows, Out& out, const DenseValues& p) {
+  for_each_block<Shape::blocks>(rows, [&](const int8* block, auto& next) {
+    multiply_block<Depth, Shape::columns, Shape::has_bias, Order::by_columns>(
+        block, p.weights, next, [&](unsigned column) { return bias_of<Shape>(column, p.bias); },
+        [&](unsigned, const TileProduct& c) { put_sums<Shape>(out, c, p); });
   });
 }
 
@@ -69,7 +104,7 @@ void dense(In& x, Out& y) {
   constexpr unsigned depth = Config::inputs / tile_size;
   Blocks<In, depth> rows(x);
   Writer<Out> out(y);
-  dense_blocks<Config, depth>(rows, out);
+  dense_blocks<DenseShapeOf<Config>, depth>(rows, out, dense_values<Config>());
 }
 
 // With the inputs from two streams: x has the first columns, x2 the others.
@@ -80,7 +115,7 @@ void dense(input_stream<int8>* x, input_stream<int8>* x2, Out& y) {
   constexpr unsigned second = Config::second_inputs / tile_size;
   PairedBlocks<first, second> rows(x, x2);
   Writer<Out> out(y);
-  dense_blocks<Config, first + second>(rows, out);
+  dense_blocks<DenseShapeOf<Config>, first + second>(rows, out, dense_values<Config>());
 }
 
 }  // namespace forge_aie

@@ -4,8 +4,6 @@
 
 #include "forge_aie/tile.h"
 
-#include <type_traits>
-
 namespace forge_aie {
 
 using Product = aie::mmul<4, 8, 8, int8, int8>;
@@ -18,12 +16,14 @@ struct TileProduct {
   Product lower;  // rows 4 to 7
 };
 
-// Pieces of the next block to fetch in each step of a column, so that a block is there when it is
-// needed: all columns together fetch `tile_pieces` a step.
-constexpr unsigned pieces_of_column(unsigned column, unsigned columns) {
-  if (columns >= tile_pieces) return column < tile_pieces ? 1 : 0;
-  return tile_pieces * (column + 1) / columns - tile_pieces * column / columns;
-}
+// How a block's columns share out the fetching of the next block, of `tile_pieces` for each step:
+// the first `columns` of them fetch `pieces` in every step. One piece takes a stream four cycles,
+// as long as AIE1 takes for a step.
+template <unsigned Columns>
+struct Fetching {
+  static constexpr unsigned pieces = Columns == 1 ? 4 : Columns < 4 ? 2 : 1;
+  static constexpr unsigned columns = tile_pieces / pieces;
+};
 
 // How the tiles of a right operand lie: [columns][depth], as weights and keys do, or, as values,
 // [depth][columns].
@@ -54,15 +54,6 @@ inline void multiply_column(const int8* block, const int8* column, TileProduct& 
     }
 }
 
-// Calls body(0), body(1) ... with compile-time numbers.
-template <unsigned Count, typename Body>
-inline void unrolled(Body&& body) {
-  if constexpr (Count > 0) {
-    unrolled<Count - 1>(body);
-    body(std::integral_constant<unsigned, Count - 1>{});
-  }
-}
-
 // One block times a whole matrix, a column of tiles after the other.
 //   matrix: tiles in the given order, each [8][8]
 //   start(column): the TileProduct that a column's sums begin with, if HasStart
@@ -74,16 +65,15 @@ inline void multiply_block(const int8* block, const int8* matrix, Fetch& next, S
   constexpr bool by_columns = Tiles == Order::by_columns;
   constexpr unsigned stride = by_columns ? DepthTiles * tile_bytes : tile_bytes;
   constexpr unsigned step = by_columns ? tile_bytes : Columns * tile_bytes;
-  // The first columns fetch the next block, each its share; the others are a plain loop.
-  constexpr unsigned fetching = Columns < tile_pieces ? Columns : tile_pieces;
-  unrolled<fetching>([&](auto column) {
-    constexpr unsigned pieces = pieces_of_column(column, Columns);
-    TileProduct c = start(column);
-    multiply_column<DepthTiles, step, pieces, HasStart>(block, matrix + column * stride, c, next);
-    finish(column, c);
-  });
+  using Share = Fetching<Columns>;
   NoMoreBlocks nothing;
-  for (unsigned column = fetching; column < Columns; ++column) {
+  for (unsigned column = 0; column < Share::columns; ++column) {
+    TileProduct c = start(column);
+    multiply_column<DepthTiles, step, Share::pieces, HasStart>(block, matrix + column * stride, c,
+                                                               next);
+    finish(column, c);
+  }
+  for (unsigned column = Share::columns; column < Columns; ++column) {
     TileProduct c = start(column);
     multiply_column<DepthTiles, step, 0, HasStart>(block, matrix + column * stride, c, nothing);
     finish(column, c);
