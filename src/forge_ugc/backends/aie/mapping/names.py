@@ -12,7 +12,7 @@ RESERVED = frozenset(
     "goto if inline int long mutable namespace new noexcept not nullptr operator or private "
     "protected public register requires return short signed sizeof static struct switch template "
     "this throw true try typedef typename union unsigned using virtual void volatile while xor "
-    "adf aie forge_aie main kernel kernels graph plio Config weights bias".split()
+    "adf aie all forge_aie main kernel kernels graph plio Config weights bias".split()
 )
 
 

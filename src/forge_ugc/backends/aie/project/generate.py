@@ -15,6 +15,8 @@ from forge_ugc.backends.aie.project import cpp
 from forge_ugc.errors import InternalError
 
 COMMENT_WIDTH = 96
+ONE_UNIT = "FORGE_AIE_ONE_UNIT"
+"""The macro with which `graph.h` takes all kernels from one file."""
 # A stream that ends in a buffer is written into the tile's memory by its DMA.
 _KINDS = {Link.STREAM: "<adf::stream>", Link.CASCADE: "<adf::cascade>", Link.BUFFER: "<>"}
 
@@ -32,7 +34,7 @@ def write_project(design: Design, folder: Path) -> Path:
         _write(folder / name, text)
     for header in sorted(INCLUDE.rglob("*.h")):
         _write(folder / "include" / header.relative_to(INCLUDE), header.read_text(encoding="utf-8"))
-    current = {f"{kernel.callee}.cc" for kernel in design.kernels}
+    current = {"all.cc", *(f"{kernel.callee}.cc" for kernel in design.kernels)}
     for file in (folder / "kernels").glob("*.cc"):
         if file.name not in current:
             file.unlink()
@@ -55,6 +57,7 @@ def project_files(design: Design) -> dict[str, str]:
         "graph.h": render("graph.h.j2", nets=_nets(design)),
         "graph.cpp": render("graph.cpp.j2"),
         "kernels.h": render("kernels.h.j2", functions=functions),
+        "kernels/all.cc": render("all.cc.j2", functions=functions),
         "Makefile": render("Makefile.j2"),
         "README.md": render("README.md.j2", layers=_layers(design)),
     }
