@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from aie_models import jets, matrix, projections, tagger
+from integer_taggers import jets, matrix, projections, tagger
 
 from forge_ugc.aie import MHA, AIEModel, Dense, Pool, ReLU, ResAdd, Softmax
 from forge_ugc.aie.model import run_golden

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +15,12 @@ import torch
 
 from forge_ugc.aie.comparison import Comparison, Simulate, compare, locate, located, refuse_vacuous
 from forge_ugc.aie.layers import Layer, ReLU, Shape
+from forge_ugc.backends.aie.design import Design
 from forge_ugc.backends.aie.device import AieDevice, device_named
-from forge_ugc.errors import ForgeError, InputError, OptionError
+from forge_ugc.backends.aie.pipeline import build
+from forge_ugc.backends.aie.simulation import Simulated, simulate_design
+from forge_ugc.backends.aie.simulator import SimulationResult
+from forge_ugc.errors import ForgeError, InputError, OptionError, SimulationError
 from forge_ugc.npuir.instruction import Reg
 from forge_ugc.npuir.program import Program
 from forge_ugc.ops.core.interpreter import interpret
@@ -45,6 +51,29 @@ class _Built:
     program: Program
     tensors: Mapping[str, torch.Tensor]
     values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A simulation whose results are golden.
+
+    Attributes:
+        outputs: i8[..., rows, columns].
+        result: the account of every tile and port, and timing.
+    """
+
+    outputs: Bytes
+    comparison: Comparison
+    result: SimulationResult
+
+    def __str__(self) -> str:
+        lines = [str(self.comparison), f"{len(self.result.kernels)} kernels"]
+        for name, cycles in (("latency", self.result.latency_cycles),
+                             ("interval", self.result.interval_cycles)):  # fmt: skip
+            if cycles is not None:
+                seconds = self.result.seconds(cycles)
+                lines.append(f"{name}: {cycles:,.0f} cycles, {seconds * 1e6:,.2f} us")
+        return "\n".join(lines)
 
 
 class AIEModel:
@@ -199,6 +228,59 @@ class AIEModel:
         layers = {layer: reg for layer, reg in self.registers.items() if layer != "input"}
         return located(found, locate(program, tensors, layers, jets, simulate, run_golden))
 
+    def compile(self, folder: str | Path, *, mapping: str = "auto") -> Design:
+        """Write the model's project: C++ kernels, the graph, parameters, files to build it.
+
+        Raises:
+            OptionError: no such mapping.
+            QuantizationError: a factor is open, and `calibrate` has not been called.
+            UnsupportedOperatorError, ResourceError: a layer has no kernel, or fits no tile.
+        """
+        return build(
+            self.program, self.tensors, device=self.device, mapping=mapping, folder=Path(folder)
+        )
+
+    def forward(
+        self, x: npt.ArrayLike | torch.Tensor, *, folder: str | Path | None = None,
+        mapping: str = "auto",
+    ) -> Run:  # fmt: skip
+        """Write the project, simulate it on x, and compare with the golden results bit for bit.
+
+        Args:
+            x: i8[..., rows, columns]; factors that are open are measured on it first.
+            folder: of the project; by default one that is removed again.
+
+        Raises:
+            SimulationError: the results differ (names layer, tile and lane of the first
+                difference), the comparison would say nothing, or the simulation fails.
+            BackendUnavailableError: there is no C++ compiler.
+            OptionError, UnsupportedOperatorError, ResourceError: as `compile`.
+        """
+        simulated: list[Simulated] = []
+
+        def simulate(
+            program: Program, tensors: Mapping[str, torch.Tensor], jets: Bytes, place: Path
+        ) -> Bytes:
+            design = build(program, tensors, device=self.device, mapping=mapping, folder=place)
+            kind = program.types()[program.outputs[0]]
+            shape = (kind.shape[-2], kind.shape[-1])
+            simulated.append(simulate_design(design, place, jets, [shape]))
+            return simulated[-1].outputs[0]
+
+        with _folder(folder) as place:
+            found = self.verify(
+                x, lambda p, t, j: simulate(p, t, j, place if p is self.program else place / "part")
+            )
+        if not found.matches:
+            raise SimulationError(
+                f"the kernels of model {self.name} differ from its golden results",
+                where=str(found.first), why=str(found).splitlines()[0],
+                fix="report this with the model",
+            )  # fmt: skip
+        shape = np.shape(x)[:-2]
+        outputs = simulated[0].outputs[0].reshape(*shape, *self.output.shape)
+        return Run(outputs=outputs, comparison=found, result=simulated[0].result)
+
     def _ready(self) -> _Built:
         if self._built is None:
             self._built = self._build(None)
@@ -268,6 +350,15 @@ def _at(layer: str) -> Iterator[None]:
     except ForgeError as error:
         where = error.where or f"layer {layer}"
         raise type(error)(error.what, where=where, why=error.why, fix=error.fix) from None
+
+
+@contextmanager
+def _folder(given: str | Path | None) -> Iterator[Path]:
+    if given is not None:
+        yield Path(given)
+        return
+    with tempfile.TemporaryDirectory(prefix="forge_ugc_aie_") as made:
+        yield Path(made)
 
 
 def _identifier(name: str, what: str) -> str:

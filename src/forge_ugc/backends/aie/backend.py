@@ -82,6 +82,10 @@ class AieBackend(Backend):
                     where=str(instruction.location or ""),
                     fix="compile the module with calibration=batches",
                 )
+        if options.integer.run == "simulator":
+            from forge_ugc.backends.aie.executable import SimulatedExecutable
+
+            return SimulatedExecutable(program, tensors, options.integer)
         executable = HostExecutable(program, tensors)
         executable.runs = "golden: the definitions of the int8 operators"
         return executable

@@ -23,6 +23,8 @@ Mapper = Callable[[Program, Mapping[str, torch.Tensor], AieDevice], Design]
 MAPPINGS: Mapping[str, Mapper] = MappingProxyType(
     {"published": map_published, "sharded": fewest_shards}
 )
+AUTO = "published"
+"""The mapping that "auto" stands for: it takes every model."""
 
 
 def map_program(
@@ -32,18 +34,18 @@ def map_program(
 
     Args:
         program: int8 operators over one jet; tensors: its constants by name.
-        mapping: a name of `MAPPINGS`, or `sharded:20` for a number of shards.
+        mapping: "auto", a name of `MAPPINGS`, or `sharded:20` for a number of shards.
 
     Raises:
         OptionError: there is no such mapping.
         UnsupportedOperatorError: it has no kernel for an instruction.
         ResourceError: the design needs more than the device has; names layer, limit and remedy.
     """
-    name, _, shards = mapping.partition(":")
+    name, _, shards = (AUTO if mapping == "auto" else mapping).partition(":")
     if name not in MAPPINGS or (shards and (name != "sharded" or not shards.isdecimal())):
         raise OptionError(
             f"no mapping is called {mapping!r}",
-            fix=f"one of {', '.join(sorted(MAPPINGS))}, sharded:N",
+            fix=f"one of auto, {', '.join(sorted(MAPPINGS))}, sharded:N",
         )
     if shards:
         return fitted(map_sharded(program, tensors, device, shards=int(shards)))
