@@ -9,7 +9,7 @@ from pathlib import Path
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 FOLDERS = ("src", "csrc", "tests", "tools", "benchmarks", "examples")
-CPP_SUFFIXES = frozenset({".h", ".cc", ".cpp", ".inc"})
+CPP_SUFFIXES = frozenset({".h", ".hpp", ".cc", ".cpp", ".inc"})
 # Inside namespaces clang-format does not indent: a definition begins and ends in column 0.
 CPP_START = re.compile(r"^(?!namespace\b|#|//|\}|\s).")
 

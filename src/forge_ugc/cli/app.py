@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from forge_ugc.cli import (
+    aie,
     benchmarking,
     comparing,
     compiling,
@@ -68,6 +69,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...] = (
 for _name, _function, _examples in _COMMANDS:
     # A blank line between them: typer joins the lines of a paragraph.
     app.command(_name, epilog="\n\n".join(("Examples:", *_examples)))(guarded(_function))
+app.add_typer(aie.app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,23 +13,27 @@ from forge_ugc.backends.aie.simulator import simulate
 from forge_ugc.backends.aie.simulator.toolchain import CACHE_VARIABLE
 
 GRAPHS = Path(__file__).parent / "graphs"
-needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
 @pytest.fixture(autouse=True)
 def _cache(monkeypatch):
     monkeypatch.setenv(CACHE_VARIABLE, str(Path(tempfile.gettempdir()) / "forge-aiesim-tests"))
+    monkeypatch.chdir(GRAPHS)  # messages name files from there
 
 
 @pytest.fixture
 def run(tmp_path):
     """Simulate a graph of these tests on input files given as text: result and outputs."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
 
     def run(name, inputs=None, **options):
+        data = tmp_path / "in"
+        data.mkdir(exist_ok=True)
         for file, text in (inputs or {}).items():
-            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / file).write_text(text)
-        found = simulate(GRAPHS / name, data_dir=tmp_path, out_dir=tmp_path / "out", **options)
+            (data / file).parent.mkdir(parents=True, exist_ok=True)
+            (data / file).write_text(text)
+        found = simulate(name, data_dir=data, out_dir=tmp_path / "out", **options)
         return found, {key: path.read_text() for key, path in found.outputs.items()}
 
     return run

@@ -74,11 +74,15 @@ class Request:
         found = [*self.include_dirs, home, home.parent, home.parent.parent, Path.cwd()]
         return list(dict.fromkeys(found))
 
+    def own_macros(self) -> tuple[str, ...]:
+        """What the simulator and the device define."""
+        architecture = ARCHITECTURES[self.device.architecture]
+        return (f"__AIE_ARCH__={architecture}", f"__AIEARCH__={architecture}", "__X86SIM__=1",
+                "__AIENGINE__=1", "restrict=__restrict")  # fmt: skip
+
     def flags(self) -> list[str]:
         """Of g++, for the user's files."""
-        architecture = ARCHITECTURES[self.device.architecture]
-        macros = [f"__AIE_ARCH__={architecture}", f"__AIEARCH__={architecture}", "__X86SIM__=1",
-                  "__AIENGINE__=1", "restrict=__restrict", *self.defines]  # fmt: skip
+        macros = (*self.own_macros(), *self.defines)
         # The second one stands for `-I .` beside a project folder that holds the graph's.
         folders = [*self.include_dirs, self.graph.parent, self.graph.parent.parent]
         return [
@@ -111,7 +115,7 @@ class Builder:
                 pool.submit(self._runtime, BUSY, "-O2"),
                 pool.submit(self._runtime, IDLE, "-O0"),
             ]
-            flags += ["-include", str(pool.submit(self._prefix, flags).result())]
+            flags += ["-include", str(pool.submit(self._prefix, request).result())]
             self.progress("graph", 0, 1)
             graph = self._graph(request, flags)
             runtime = [part.result() for part in parts]
@@ -147,13 +151,12 @@ class Builder:
                 why=error.text.strip()[-2000:], fix="g++ 11 or newer is needed; report this",
             ) from error  # fmt: skip
 
-    def _prefix(self, flags: Sequence[str]) -> Path:
-        """A header of all of ours, precompiled for these flags; g++ finds the .gch beside it."""
+    def _prefix(self, request: Request) -> Path:
+        """A header of all of ours, precompiled for the device; g++ finds the .gch beside it."""
         headers = [name for name in PREFIX_HEADERS if (INCLUDE / name).is_file()]
         ours = sorted(INCLUDE.rglob("*.h")) + sorted(INCLUDE.rglob("*.hpp"))
-        # Folders of the user have no part in headers of ours.
-        own = [f for f in flags if f.startswith(("-f", "-m", "-O", "-g", "-std", "-w"))]
-        macros = [f for f in flags if f.startswith("-D")]
+        # Folders and macros of the user have no part in headers of ours.
+        own, macros = COMMON_FLAGS, [f"-D{macro}" for macro in request.own_macros()]
         key = digest(self.toolchain.version, *own, *macros, *(self.cache.hash_of(p) for p in ours))
         name = f"aiesim-pch-{key}"
         header = self.cache.path(name) / "aiesim_all.h"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -22,6 +23,12 @@ _API_NAME = re.compile(
 )
 
 
+def shown(file: str) -> str:
+    """A path as short as it can be: relative to the current folder if it lies below it."""
+    path, here = Path(os.path.normpath(file)), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
 def is_ours(file: str) -> bool:
     """Whether a file belongs to the simulator."""
     return str(INCLUDE) in file or "/aiesim-pch-" in file
@@ -33,9 +40,9 @@ def compile_error(error: CompilerError, source: Path) -> SimulationError:
     if not found:
         return SimulationError(f"g++ cannot compile {source}", why=error.text.strip()[-2000:])
     first = found[0]
-    what, where = first["what"], f"{first['file']}:{first['line']}"
+    what, where = first["what"], f"{shown(first['file'])}:{first['line']}"
     if is_ours(first["file"]):
-        where = _user_line(error.text[: first.end()]) or str(source)
+        where = _user_line(error.text[: first.end()]) or shown(str(source))
     unknown = _UNKNOWN.search(what)
     missing = _MISSING_FILE.match(what)
     if missing:
@@ -64,7 +71,7 @@ def _user_line(text: str) -> str:
     for line in reversed(text.splitlines()):
         match = _LINE.match(line)
         if match and not is_ours(match["file"]) and not match["file"].startswith("/usr/"):
-            return f"{match['file']}:{match['line']}"
+            return f"{shown(match['file'])}:{match['line']}"
     return ""
 
 
@@ -77,6 +84,6 @@ def link_error(error: CompilerError, graph: Path) -> SimulationError:
     if not names:
         return SimulationError(f"the design of {graph} does not link", why=error.text[-2000:])
     return SimulationError(
-        f"no source of the design defines {', '.join(names[:5])}", where=str(graph),
+        f"no source of the design defines {', '.join(names[:5])}", where=shown(str(graph)),
         fix="name the file in source(kernel), or include it in a source that is named",
     )  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from forge_ugc.backends.aie.simulator.diagnostics import shown
 from forge_ugc.backends.aie.simulator.parsing import Fields, read_document
 from forge_ugc.backends.aie.simulator.toolchain import Cache, CompilerError, Toolchain, digest
 from forge_ugc.errors import OptionError, SimulationError
@@ -110,7 +111,7 @@ class Discovery:
         if found.get("status", str) != "discovered":
             file, line = found.get("file", str), found.get("line", int)
             raise SimulationError(
-                "the graph cannot be constructed", where=f"{file}:{line}" if file else "",
+                "the graph cannot be constructed", where=f"{shown(file)}:{line}" if file else "",
                 why=found.get("what", str),
             )  # fmt: skip
         return found
@@ -118,7 +119,7 @@ class Discovery:
 
 def _place(fields: Fields) -> str:
     file = fields.get("file", str)
-    return f"{file}:{fields.get('line', int)}" if file else ""
+    return f"{shown(file)}:{fields.get('line', int)}" if file else ""
 
 
 def _stubs(names: list[str]) -> str:
@@ -153,6 +154,6 @@ def find_source(name: str, folders: list[Path], entry: KernelEntry) -> Path:
             return path.resolve()
     raise OptionError(
         f"the kernel source {name} was not found", where=entry.place,
-        why="it is in none of " + ", ".join(str(folder) for folder in folders),
+        why="it is in none of " + ", ".join(shown(str(folder)) for folder in folders),
         fix="give its folder with include_dirs or -I",
     )  # fmt: skip

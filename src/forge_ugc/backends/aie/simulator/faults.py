@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from forge_ugc.backends.aie.simulator.diagnostics import is_ours
+from forge_ugc.backends.aie.simulator.diagnostics import is_ours, shown
 from forge_ugc.backends.aie.simulator.parsing import Fields
 from forge_ugc.backends.aie.simulator.toolchain import CompilerError, Toolchain
 from forge_ugc.errors import OptionError, SimulationError
@@ -37,14 +37,8 @@ class Lines:
             file = os.path.normpath(match["file"])
             if is_ours(file) or file.startswith("/usr/") or "/simulator/runtime/" in file:
                 continue
-            return f"{_shown(file)}:{match['line']}"
+            return f"{shown(file)}:{match['line']}"
         return ""
-
-
-def _shown(file: str) -> str:
-    """A path as short as it can be: relative to the current folder if it lies below it."""
-    path, here = Path(file), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
 def failed(document: Fields, lines: Lines) -> SimulationError:
@@ -58,7 +52,7 @@ def failed(document: Fields, lines: Lines) -> SimulationError:
 def rejected(document: Fields) -> SimulationError | OptionError:
     """The graph says what cannot be simulated."""
     place = document.get("file", str)
-    where = f"{_shown(place)}:{document.get('line', int)}" if place else ""
+    where = f"{shown(place)}:{document.get('line', int)}" if place else ""
     what = document.get("what", str)
     if what.startswith("PLIO ") and "which is in none of" in what:
         what, _, folders = what.partition(", which is in none of: ")
@@ -76,6 +70,8 @@ def stopped(document: Fields, lines: Lines) -> SimulationError:
     if document.get("cycle", bool):
         count = len(chain)
         what = f"the graph deadlocked: {count} of its parts wait for each other in a circle"
+        if count == 1:
+            what = f"the graph deadlocked: {chain[0].get('actor', str)} waits for itself"
         fix = _deepen_text(document)
     else:
         what = f"{chain[0].get('actor', str)} waits for data that will never come"
@@ -92,7 +88,7 @@ def _wait_row(waiter: Fields, lines: Lines) -> str:
     at = f" (at {line})" if line else ""
     iteration = waiter.get("iteration", int)
     during = f", iteration {iteration}" if iteration >= 0 and wait in {"data", "room"} else ""
-    net = f"{_shown(waiter.get('file', str))}:{waiter.get('line', int)}"
+    net = f"{shown(waiter.get('file', str))}:{waiter.get('line', int)}"
     if wait == "room":
         return (
             f"{actor}{at}{during}, waits to write {producer}: the net to {consumer} is full, "
@@ -118,7 +114,7 @@ _LEAVES = {
 def _deepen_text(document: Fields) -> str:
     deeper = [
         f"fifo_depth of the net {net.get('producer', str)} -> {net.get('consumer', str)} "
-        f"({_shown(net.get('file', str))}:{net.get('line', int)}) from {net.get('from', int)} to "
+        f"({shown(net.get('file', str))}:{net.get('line', int)}) from {net.get('from', int)} to "
         f"{net.get('to', int)}"
         for net in document.items("deepened")
     ]

@@ -43,7 +43,8 @@ class Linker:
             for number in unit.kernels:
                 sources[number] = str(unit.source)
         key = digest(
-            self.toolchain.version, graph.name, *(o.name for o in (*runtime, *objects)),
+            Path(__file__).read_bytes(), self.toolchain.version, graph.name,
+            *(part.name for part in (*runtime, *objects)),
             *(str(u.kernels) for u in units),
             *(f"{k.symbol}\0{k.initialization}" for k in kernels),
         )  # fmt: skip
@@ -67,34 +68,36 @@ class Linker:
             writable = any(
                 kind in WRITABLE and not SHARED.match(s) for s, kind in self._all_kinds(compiled)
             )
-            for index, number in enumerate(unit.kernels):
-                if index and not writable:
-                    entries[number] = entries[unit.kernels[0]]
-                    continue
-                part, entry = self._instance(
-                    compiled, kernels[number], number, symbols, keep if index == 0 else []
+            # Without state, instances cannot tell whether they share their code.
+            groups = [[n] for n in unit.kernels] if writable else [list(unit.kernels)]
+            for index, group in enumerate(groups):
+                part, found = self._instance(
+                    compiled, {n: kernels[n] for n in group}, symbols, keep if index == 0 else []
                 )
                 parts.append(part)
-                entries[number] = entry
+                entries.update(found)
         made = self.cache.temporary(".program")
         table = self.cache.write_text(digest(str(entries), *names) + ".s", _table(entries, names))
         self.toolchain.run("g++", "-no-pie", graph, *parts, *runtime, table, "-o", made)
         self.cache.keep(made, program.name)
 
     def _instance(
-        self, compiled: Path, kernel: KernelEntry, number: int,
+        self, compiled: Path, kernels: dict[int, KernelEntry],
         symbols: dict[str, tuple[str, int]], keep: Sequence[str],
-    ) -> tuple[Path, tuple[str, str]]:  # fmt: skip
-        """An object in which all is local but what is kept, and the instance's own entry names."""
-        entry = kernel.symbol if kernel.symbol in symbols else ""
-        initialization = self._initialization(kernel, symbols)
-        renamed = {
-            s: f"aiesim_k{number}_{s}" for s in (entry, initialization) if s and s not in keep
-        }
+    ) -> tuple[Path, dict[int, tuple[str, str]]]:  # fmt: skip
+        """An object in which all is local but what is kept, and the entries of its instances."""
+        entries: dict[int, tuple[str, str]] = {}
+        renamed: dict[str, str] = {}
+        first = min(kernels)
+        for number, kernel in kernels.items():
+            wanted = (kernel.symbol if kernel.symbol in symbols else "",
+                      self._initialization(kernel, symbols))  # fmt: skip
+            renamed |= {s: f"aiesim_k{first}_{s}" for s in wanted if s and s not in keep}
+            entries[number] = (renamed.get(wanted[0], wanted[0]), renamed.get(wanted[1], wanted[1]))
         shared = [s for s in symbols if SHARED.match(s) and symbols[s][0] in WRITABLE]
         options = [f"--redefine-sym={old}={new}" for old, new in renamed.items()]
         kept = [*keep, *shared, *renamed.values()]
-        # A file of no kept symbol at all would keep every one of them.
+        # A list of no symbol at all would keep every one of them.
         options += [f"--keep-global-symbol={s}" for s in kept or ["aiesim_none"]]
         name = digest("instance", compiled.name, *options) + ".o"
         found = self.cache.path(name)
@@ -110,7 +113,7 @@ class Linker:
             )
             whole.unlink()
             self.cache.keep(made, name)
-        return found, (renamed.get(entry, entry), renamed.get(initialization, initialization))
+        return found, entries
 
     def _initialization(self, kernel: KernelEntry, symbols: dict[str, tuple[str, int]]) -> str:
         """The linker name of `initialization_function(k) = "name"`."""

@@ -6,7 +6,7 @@ static int calls = 0;
 
 void add_table(input_stream<int32>* in, output_stream<int32>* out) {
   for (int i = 0; i < 8; ++i) chess_prepare_for_pipelining chess_loop_range(8, ) {
-    writeincr(out, readincr(in) + table[i] + 100 * calls);
-  }
+      writeincr(out, readincr(in) + table[i] + 100 * calls);
+    }
   ++calls;
 }

@@ -50,7 +50,7 @@ class port_list {
     const char* kind = D == direction::in ? "in" : D == direction::out ? "out" : "inout";
     aiesim::reject(
         (owner_.empty() ? std::string("a kernel or PLIO that was not created") : owner_) + " has " +
-            std::to_string(ports_.size()) + " '" + kind + "' ports, but " + kind + "[" +
+            std::to_string(ports_.size()) + " '" + kind + "' port(s), but " + kind + "[" +
             std::to_string(index) + "] was used",
         {});
   }
