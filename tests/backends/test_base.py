@@ -80,7 +80,7 @@ def test_a_backend_registered_after_the_first_look_up_is_found_and_runs_its_own_
 
 def test_there_is_one_instance_of_each_backend(odd):
     assert registered()[odd] is registered()[odd]
-    assert [d.name for d in forge_ugc.devices()] == ["cpu", "null", "odd"]
+    assert [d.name for d in forge_ugc.devices()] == ["aie", "cpu", "null", "odd"]
 
 
 def test_a_target_that_cannot_run_an_instruction_lists_the_reasons(odd, monkeypatch):

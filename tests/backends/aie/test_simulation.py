@@ -1,5 +1,7 @@
 """Jets to ports of a design and results back."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -27,6 +29,15 @@ def test_a_model_runs_through_its_ports(monkeypatch, tmp_path, rows):
     assert lines[2:] == [
         "latency: 1,000 cycles, 0.80 us", "interval: 500 cycles, 0.40 us",
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler is installed")
+def test_the_generated_kernels_give_golden_results():
+    model = tagger(rows=8)
+    x = jets(5, model)
+    run = model.forward(x)
+    assert np.array_equal(run.outputs, model.golden(x))
+    assert len(run.result.kernels) > 10
 
 
 def test_a_single_jet_gives_a_single_result(monkeypatch):
