@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +126,8 @@ class Builder:
                 raise link_error(error, request.graph) from error
             units = self._units(request, kernels, graph)
             compiled = []
-            done = [pool.submit(self._compile, unit, flags) for unit in units]
+            names = self._demangled(list({s for unit in units for s in unit.symbols}))
+            done = [pool.submit(self._compile, unit, flags, names) for unit in units]
             for number, (unit, future) in enumerate(zip(units, done, strict=True)):
                 self.progress(f"kernels ({unit.source.name})", number, len(units))
                 compiled.append(future.result())
@@ -201,7 +202,7 @@ class Builder:
                     continue  # defined in a header of the graph's
                 raise OptionError(
                     f"kernel {number} has no source", where=kernel.place,
-                    why=f"nothing defines {self._demangled(kernel.symbol)}",
+                    why=f"nothing defines {self._demangled([kernel.symbol])[kernel.symbol]}",
                     fix='source(k) = "file.cc" in the constructor of the graph',
                 )  # fmt: skip
             path = find_source(kernel.source, request.folders(), kernel)
@@ -212,19 +213,23 @@ class Builder:
             for path, numbers in found.items()
         ]  # fmt: skip
 
-    def _demangled(self, symbol: str) -> str:
-        return self.toolchain.run("c++filt", symbol).strip()
+    def _demangled(self, symbols: Sequence[str]) -> dict[str, str]:
+        """C++ names of linker names."""
+        if not symbols:
+            return {}
+        text = self.toolchain.run("c++filt", stdin="\n".join(symbols) + "\n")
+        return dict(zip(symbols, text.splitlines(), strict=True))
 
-    def _compile(self, unit: Unit, flags: Sequence[str]) -> Path:
+    def _compile(self, unit: Unit, flags: Sequence[str], names: Mapping[str, str]) -> Path:
         """The object of a source, with the instances of its templates that the graph names."""
         try:
-            wanted = [s for s in unit.symbols if "I" in s]  # only templates have it in their name
-            lines = [_instantiation(self._demangled(symbol)) for symbol in wanted]
+            wanted = [s for s in unit.symbols if _instantiation(names[s])]
+            lines = [_instantiation(names[symbol]) for symbol in wanted]
             text = unit.source.read_text(encoding="utf-8", errors="replace")
             own = _EXPLICIT.search(text) is not None
-            if own or not any(lines):
+            if own or not lines:
                 plain = self.objects.compile(unit.source, flags)
-                made = defined_symbols(self.toolchain, plain)
+                made = defined_symbols(self.toolchain, plain) if lines else {}
                 lines = [line for line, s in zip(lines, wanted, strict=True) if s not in made]
                 if not any(lines):
                     return plain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from forge_ugc.errors import OptionError
 if TYPE_CHECKING:
     from forge_ugc.backends.aie.simulator.builder import Program, Unit
 
+JOBS = 2
 WRITABLE = frozenset("BbDdVvu")
 SHARED = re.compile(r"^_ZN6aiesim(?!.*[a-z_]+C[12]).*E$")
 """Variables of the simulator's headers: one for the whole program."""
@@ -61,19 +63,20 @@ class Linker:
         entries: dict[int, tuple[str, str]] = {}
         parts: list[Path] = []
         claimed: set[str] = set()
-        for unit, compiled in zip(units, objects, strict=True):
-            symbols = defined_symbols(self.toolchain, compiled)
-            keep = [s for s in symbols if (s in needed and s not in claimed)]
-            claimed.update(keep)
-            writable = any(
-                kind in WRITABLE and not SHARED.match(s) for s, kind in self._all_kinds(compiled)
-            )
-            # Without state, instances cannot tell whether they share their code.
-            groups = [[n] for n in unit.kernels] if writable else [list(unit.kernels)]
-            for index, group in enumerate(groups):
-                part, found = self._instance(
-                    compiled, {n: kernels[n] for n in group}, symbols, keep if index == 0 else []
-                )
+        with ThreadPoolExecutor(JOBS) as pool:
+            tables = list(pool.map(self._symbols, objects))
+            made_parts = []
+            for unit, compiled, (symbols, writable) in zip(units, objects, tables, strict=True):
+                keep = [s for s in symbols if s in needed and s not in claimed]
+                claimed.update(keep)
+                # Without state, instances cannot tell whether they share their code.
+                groups = [[n] for n in unit.kernels] if writable else [list(unit.kernels)]
+                for index, group in enumerate(groups):
+                    chosen = {n: kernels[n] for n in group}
+                    kept = keep if index == 0 else []
+                    made_parts.append(pool.submit(self._instance, compiled, chosen, symbols, kept))
+            for future in made_parts:
+                part, found = future.result()
                 parts.append(part)
                 entries.update(found)
         made = self.cache.temporary(".program")
@@ -133,9 +136,12 @@ class Linker:
         text = self.toolchain.run("nm", "--undefined-only", path)
         return {line.split()[-1] for line in text.splitlines()}
 
-    def _all_kinds(self, path: Path) -> list[tuple[str, str]]:
+    def _symbols(self, path: Path) -> tuple[dict[str, tuple[str, int]], bool]:
+        """The external symbols of an object, and whether it has variables of its own."""
+        external = defined_symbols(self.toolchain, path)
         rows = [line.split(maxsplit=2) for line in self.toolchain.run("nm", path).splitlines()]
-        return [(row[-1], row[-2]) for row in rows]
+        writable = any(row[-2] in WRITABLE and not SHARED.match(row[-1]) for row in rows)
+        return external, writable
 
     def _demangled(self, symbols: Sequence[str]) -> list[str]:
         if not symbols:
