@@ -46,8 +46,7 @@ def simulate_design(
     """
     for plio in design.plios:
         if plio.is_input:
-            rows = slice(plio.first_row, plio.first_row + plio.shape[0])
-            write_inputs(folder / plio.file, [jet[rows] for jet in jets], plio)
+            write_inputs(folder / plio.file, list(jets), plio)
     out = folder / "simulated"
     result = simulate(
         folder / "graph.cpp", include_dirs=[folder, folder / "include"], data_dir=folder,
@@ -56,9 +55,7 @@ def simulate_design(
     groups = _by_output([plio for plio in design.plios if not plio.is_input], len(shapes))
     outputs = []
     for plios, shape in zip(groups, shapes, strict=True):
-        parts = [
-            read_outputs(result.outputs[plio.name], plio, _share(plio, shape)) for plio in plios
-        ]
+        parts = [read_outputs(result.outputs[plio.name], plio, shape) for plio in plios]
         found = np.concatenate(parts, axis=1)
         if found.shape != (len(jets), *shape):
             raise SimulationError(
@@ -82,7 +79,3 @@ def _by_output(plios: Sequence[Plio], count: int) -> list[list[Plio]]:
     if len(groups) != count:
         raise SimulationError(f"a design has ports for {len(groups)} outputs, expected {count}")
     return [sorted(group, key=lambda plio: plio.first_row) for group in groups]
-
-
-def _share(plio: Plio, shape: tuple[int, int]) -> tuple[int, int]:
-    return min(plio.shape[0], shape[0] - plio.first_row), shape[1]
