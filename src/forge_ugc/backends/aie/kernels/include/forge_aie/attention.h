@@ -77,8 +77,9 @@ template <typename Head, typename Out>
 inline void put_weights(Out& out, int8* scores, const HeadValues& p) {
   if constexpr (Head::softmax == Softmax::polynomial) {
     const auto maxima = row_maxima<Head::keys>(scores);
+    const Exponential<int8, 7> exponential(p.exp_multiplier, p.exp_shift);
     const auto weights = [&](const int8* half, const Wide& maximum) {
-      return exponential<int8, 7>(distances(half, maximum), p.exp_multiplier, p.exp_shift);
+      return exponential(distances(half, maximum));
     };
     for (unsigned i = 0; i < Head::keys; ++i) chess_prepare_for_pipelining {
         const int8* tile = scores + i * tile_bytes;

@@ -29,10 +29,9 @@ inline void exponentials_of_scores(const int8* block, int16* e) {
   constexpr unsigned tiles = Config::columns / tile_size;
   if constexpr (Config::softmax == Softmax::polynomial) {
     const auto maxima = row_maxima<tiles>(block);
+    const Exponential<int16, 0> exponential(Config::exp_multiplier, Config::exp_shift);
     const auto store = [&](unsigned half, const Wide& maximum) {
-      const Wide distance = distances(block + half, maximum);
-      aie::store_v(e + half,
-                   exponential<int16, 0>(distance, Config::exp_multiplier, Config::exp_shift));
+      aie::store_v(e + half, exponential(distances(block + half, maximum)));
     };
     for (unsigned i = 0; i < tiles; ++i) chess_prepare_for_pipelining {
         store(i * tile_bytes, maxima.upper);
