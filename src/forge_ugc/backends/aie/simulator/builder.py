@@ -111,11 +111,11 @@ class Builder:
         flags = request.flags()
         with ThreadPoolExecutor(JOBS) as pool:
             self.progress("prepare", 0, 1)
-            parts = [
-                pool.submit(self._runtime, BUSY, "-O2"),
-                pool.submit(self._runtime, IDLE, "-O0"),
-            ]
-            flags += ["-include", str(pool.submit(self._prefix, request).result())]
+            # The graph needs the headers alone; the runtime is made beside it.
+            prefix = pool.submit(self._prefix, request)
+            halves = ((IDLE, "-O0"), (BUSY, "-O2"))
+            parts = [pool.submit(self._runtime, files, level) for files, level in halves]
+            flags += ["-include", str(prefix.result())]
             self.progress("graph", 0, 1)
             graph = self._graph(request, flags)
             runtime = [part.result() for part in parts]
