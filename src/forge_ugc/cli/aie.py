@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forge_ugc.cli import models
+from forge_ugc.cli import calibrating, models
 from forge_ugc.cli.console import emit_json, err, guarded, out
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ def sim(
 
 
 app.command("sim", epilog="\n\n".join(("Examples:", *_EXAMPLES)))(guarded(sim))
+app.command("calibrate", epilog="Examples:\n\nforge-ugc aie calibrate --json")(
+    guarded(calibrating.calibrate)
+)
 
 
 @contextmanager

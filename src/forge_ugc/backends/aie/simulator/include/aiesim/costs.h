@@ -27,11 +27,11 @@ struct Costs {
   double srs = 1;  // shift-round-saturate of 8 wide or 16 narrow lanes
   double ups = 1;  // its opposite
   // Loops.
-  double loop_prologue = 20;
-  double pipeline_efficiency = 0.85;
+  double loop_prologue = 8;
+  double pipeline_efficiency = 1;
   // From the last multiplication of a chain to its result in a vector register, where nothing hides
   // it.
-  double chain_latency = 8;
+  double chain_latency = 12;
 
   // Calls f(name, member) for every figure.
   template <class F>

@@ -1,0 +1,1 @@
+"""Cycles of kernels on AI Engine tiles: figures, published measurements, estimates."""
