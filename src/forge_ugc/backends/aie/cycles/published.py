@@ -1,8 +1,8 @@
 """The published jet tagger's kernels and network, in the form that the cycle model reads.
 
 Source: KastnerRG/particle_transformer_aie, aie/kernels.h (structure of the loops) and README
-(figures); arXiv 2606.17500. The compiler unrolls an innermost loop of fewer than four trips, and pipelines the
-one around it.
+(figures); arXiv 2606.17500. The compiler unrolls an innermost loop of fewer than four trips, and
+pipelines the one around it.
 """
 
 from __future__ import annotations
