@@ -77,7 +77,7 @@ def scores(size: int, rows: int = ROWS) -> Work:
             name="multiply, requantise and write", trips=tiles, entries=stripes,
             vector=depth + 2, loads=2 * depth, stream_out=4,
         )  # fmt: skip
-        loops = (transpose, read, row)
+        loops: tuple[Loop, ...] = (transpose, read, row)
     else:
         loops = (transpose, read, _products("multiply", depth, tiles, 1, 2), _requantise(tiles, 16))
     done = transpose.trips * TOUCH
